@@ -1,0 +1,162 @@
+"""The command as a process: what it loads, its exit codes, its behaviour in a pipe."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from small_models import small_model
+from typer.testing import CliRunner
+
+import w2v_sgns
+from w2v_sgns.cli import app as app_module
+from w2v_sgns.cli.app import Verbs, app
+from w2v_sgns.cli.options import DebugOption
+from w2v_sgns.errors import CorpusError
+
+W2V = (sys.executable, "-m", "w2v_sgns")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "m.safetensors"
+    small_model().save(path)
+    return path
+
+
+def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if k != "W2V_MODEL"}
+    command = [*W2V, *map(str, arguments)]
+    settings = {"capture_output": True, "text": True, "timeout": 60, "env": environment}
+    return subprocess.run(command, **(settings | options))
+
+
+def test_version() -> None:
+    done = CliRunner().invoke(app, ["--version"])
+    assert (done.exit_code, done.stdout) == (0, f"w2v {w2v_sgns.__version__}\n")
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+@pytest.mark.parametrize("verb", [(), ("similar",), ("info",)])
+def test_help(flag: str, verb: tuple[str, ...]) -> None:
+    done = CliRunner().invoke(app, [*verb, flag], terminal_width=80)
+    assert done.exit_code == 0
+    assert all(name in done.stdout for name in (verb and ("--json",)) or ("similar", "info"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        ["similar", "--help"],
+        ["similar", "king", "-m", "FILE"],
+        ["similar", "unknown", "-m", "FILE"],
+        ["info", "FILE", "--digest"],
+    ],
+    ids=" ".join,
+)
+def test_no_compiler_is_loaded(arguments: list[str], file: Path) -> None:
+    code = (
+        "import sys; from w2v_sgns.cli.app import main\n"
+        "try: main()\n"
+        "finally: print([m for m in ('numba', 'llvmlite', 'tqdm') if m in sys.modules], end='')"
+    )
+    words = [str(file) if word == "FILE" else word for word in arguments]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, timeout=60)
+    assert done.stdout.endswith(b"[]"), done
+
+
+@pytest.mark.parametrize("arguments", [["nonsense"], ["similar"], ["info", "--nonsense"]])
+def test_wrong_usage_is_2(arguments: list[str]) -> None:
+    assert CliRunner().invoke(app, arguments).exit_code == 2
+
+
+def test_a_value_that_cannot_be_parsed_is_2_and_one_out_of_range_is_1(file: Path) -> None:
+    assert CliRunner().invoke(app, ["similar", "king", "--top", "x"]).exit_code == 2
+    done = CliRunner().invoke(app, ["similar", "king", "--top", "0", "-m", str(file)])
+    assert (done.exit_code, done.stderr) == (1, "w2v: --top must be at least 1, not 0\n")
+
+
+def test_an_error_is_one_line_and_debug_shows_where(tmp_path: Path) -> None:
+    missing = tmp_path / "a\nb"
+    done = run("info", missing)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("w2v: ")
+    assert done.stderr.count("\n") == 1
+    assert r"a\nb: no such file" in done.stderr
+    done = run("info", missing, "--debug")
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("w2v: ")
+
+
+def verb_raising(error: BaseException) -> typer.Typer:
+    broken = typer.Typer(cls=Verbs, pretty_exceptions_enable=False)
+    broken.callback()(lambda: None)
+
+    @broken.command()
+    def fail(debug: DebugOption = False) -> None:
+        raise error
+
+    return broken
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (CorpusError("a.txt: empty"), 1, "w2v: a.txt: empty"),
+        (OSError(28, "No space left on device", "x"), 1, "w2v: x: No space left on device"),
+        (OSError("strange"), 1, "w2v: strange"),
+        (MemoryError(), 1, "w2v: not enough memory"),
+        (MemoryError("needed 9 TB"), 1, "w2v: not enough memory: needed 9 TB"),
+        (KeyboardInterrupt(), 130, "w2v: interrupted"),
+    ],
+)
+def test_exit_codes(error: BaseException, code: int, line: str) -> None:
+    done = CliRunner().invoke(verb_raising(error), ["fail"])
+    assert (done.exit_code, done.stderr) == (code, line + "\n")
+
+
+def test_a_fault_of_the_program_keeps_its_traceback() -> None:
+    done = CliRunner().invoke(verb_raising(ZeroDivisionError("oops")), ["fail"])
+    assert isinstance(done.exception, ZeroDivisionError)
+    assert "oops" not in done.stderr
+
+
+def test_terminate_is_143_and_leaves_by_an_exception() -> None:
+    with pytest.raises(SystemExit) as caught:
+        app_module._terminate(signal.SIGTERM, None)
+    assert caught.value.code == 143
+
+
+def test_a_reader_that_stops_early_hears_nothing(file: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = run("similar", "king", "-m", file, stdout=writer, stderr=-1, capture_output=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_behind_stdout_is_told(file: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = run("info", file, stdout=full, stderr=-1, capture_output=False)
+    assert (done.returncode, done.stderr) == (1, "w2v: No space left on device\n")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_poor_terminal_does_not_crash(file: Path, encoding: str) -> None:
+    environment = dict(os.environ, PYTHONIOENCODING=encoding)
+    done = run("similar", "king", "-m", file, "--top", "50", env=environment, text=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    # Where only ASCII is promised, typer writes UTF-8 all the same.
+    known = {"ascii": "größe".encode(), "latin-1": "größe".encode("latin-1")}
+    assert known[encoding] in done.stdout
+    assert encoding == "ascii" or rb"\u65e5\u672c" in done.stdout

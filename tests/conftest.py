@@ -1,0 +1,57 @@
+"""What tests share: where things lie, the demo corpus, one trained model, and who may skip."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+# Folders and modules of tests whose subject is Python as well as machine code: the second pass
+# (scripts/test) runs them without compiling. Other tests join by the marker `interpreted`.
+PYTHON_TOO = ("corpus", "objectives", "sampling")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of the second pass; skip, with the reason, what needs a missing program."""
+    missing = importlib.util.find_spec("gensim") is None
+    skip = pytest.mark.skip(reason="needs gensim: pip install -e '.[interop]' (.ci/run does)")
+    for item in items:
+        subject = item.path.relative_to(ROOT / "tests").parts[0]
+        if subject.removeprefix("test_").removesuffix(".py").startswith(PYTHON_TOO):
+            item.add_marker("interpreted")
+        if missing and item.get_closest_marker("interop"):
+            item.add_marker(skip)
+
+
+def pytest_report_header() -> str:
+    """Say which of the two passes this is."""
+    interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+    return "pass: " + ("interpreted (NUMBA_DISABLE_JIT)" if interpreted else "compiled")
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The checkout."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def demo_corpus() -> Path:
+    """The demo corpus: 180,000 words, a sentence a line."""
+    return ROOT / "data" / "demo-corpus.txt"
+
+
+@pytest.fixture(scope="session")
+def demo_model(demo_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model file trained on the demo corpus with the defaults."""
+    from w2v_sgns import train
+
+    path = tmp_path_factory.mktemp("demo") / "model.safetensors"
+    train(demo_corpus, output=path)
+    return path

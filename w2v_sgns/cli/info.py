@@ -1,0 +1,125 @@
+"""`w2v info`: what a file of vectors is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from w2v_sgns.cli.options import DEFAULT_MODEL, DebugOption, JsonOption, ModelOption
+from w2v_sgns.cli.output import align, shown, write_json
+
+if TYPE_CHECKING:
+    from w2v_sgns.formats import Description
+
+__all__ = ["info"]
+
+COLUMNS = 80
+INDENT = 12  # columns of the names at the left
+MOST_EPOCHS = 20  # lines of the history; --json has all
+
+
+def info(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]", help="The file to look at, else the model.", show_default=False
+        ),
+    ] = None,
+    model: ModelOption = DEFAULT_MODEL,
+    digest: Annotated[
+        bool,
+        typer.Option("--digest", help="Hash the tensors (blake2b): equal only for equal vectors."),
+    ] = False,
+    json: JsonOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Print what a file is: format, words, dimensions, settings, and how it came about."""
+    from w2v_sgns.formats import describe
+
+    description = describe(file or model)
+    checksum = description.digest() if digest else None
+    if json:
+        write_json(description.to_dict() | ({"digest": checksum} if checksum else {}))
+        return
+    for line in _lines(description, checksum):
+        typer.echo(line)
+
+
+def _lines(description: Description, checksum: str | None) -> Iterator[str]:
+    yield from _field("file", shown(str(description.path)))
+    yield from _field("format", description.format)
+    yield from _field("words", f"{description.words:,}")
+    yield from _field("dimensions", f"{description.dimensions:,}")
+    yield from _field("dtype", description.dtype)
+    yield from _field("size", f"{_size(description.bytes)} ({description.bytes:,} bytes)")
+    if description.tokens is not None:
+        yield from _field("tokens", f"{description.tokens:,} (sum of the words' counts)")
+    if checksum:
+        yield from _field("digest", checksum)
+    yield from _field("tensors", ", ".join(map(_tensor, sorted(description.tensors.items()))))
+    yield from _field("settings", _pairs(description.config))
+    yield from _field("provenance", _pairs(_flat(description.provenance)))
+    yield from _history(description.history)
+
+
+def _field(name: str, text: str) -> Iterator[str]:
+    """Yield a name and its text, wrapped beside it; nothing where there is no text."""
+    lines = wrap(text, COLUMNS - INDENT, break_on_hyphens=False)
+    for place, line in enumerate(lines):
+        yield ("" if place else name).ljust(INDENT) + line
+
+
+def _tensor(item: tuple[str, Any]) -> str:
+    name, array = item
+    return f"{shown(name)} {array.dtype} {' × '.join(f'{n:,}' for n in array.shape) or 'scalar'}"
+
+
+def _pairs(table: dict[str, Any]) -> str:
+    return ", ".join(f"{shown(name)} {_value(value)}" for name, value in table.items())
+
+
+def _flat(table: dict[str, Any], ahead: str = "") -> dict[str, Any]:
+    """Return nested tables as one, the names joined with dots."""
+    flat: dict[str, Any] = {}
+    for name, value in table.items():
+        flat |= (
+            _flat(value, f"{ahead}{name}.") if isinstance(value, dict) else {ahead + name: value}
+        )
+    return flat
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "none"}[value]
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return " ".join(map(_value, value)) if isinstance(value, list) else shown(str(value))
+
+
+def _history(history: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield a table with one line an epoch; the middle of a long one is left out."""
+    if not history:
+        return
+    names = list(dict.fromkeys(name for entry in history for name in entry))
+    rows = [names, *([_value(entry.get(name, "")) for name in names] for entry in history)]
+    lines = align([list(map(shown, row)) for row in rows], right=range(len(names)))
+    if len(lines) > MOST_EPOCHS + 1:
+        left_out = len(lines) - 1 - MOST_EPOCHS
+        half = MOST_EPOCHS // 2
+        lines[half + 1 : -half] = [f"… {left_out:,} epochs more in --json"]
+    for place, line in enumerate(lines):
+        yield ("" if place else "history").ljust(INDENT) + line
+
+
+def _size(count: int) -> str:
+    size, units = float(count), iter(("bytes", "kB", "MB", "GB"))
+    unit = next(units)
+    while size >= 1000 and unit != "GB":
+        size, unit = size / 1000, next(units)
+    return f"{size:.1f} {unit}" if unit != "bytes" else f"{count} bytes"

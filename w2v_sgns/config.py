@@ -1,0 +1,145 @@
+"""The settings of a training run: what changes the vectors, and what does not.
+
+:class:`TrainConfig` is stored with the model; :class:`RunOptions` (threads, output, memory)
+is not. A command-line flag, a field here, a Python keyword and a JSON key share one name.
+Ranges are checked here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Self
+
+from w2v_sgns.errors import ConfigError
+
+__all__ = ["RunOptions", "TrainConfig"]
+
+COLLISIONS = ("keep", "drop")
+# One seed word of the random streams, and far beyond any seed a person types.
+MAX_SEED = 2**63 - 1
+# The kernel addresses a window's scores from one scratch block a thread: its size is bounded.
+MAX_DIM, MAX_WINDOW, MAX_NEGATIVE = 16_384, 1_000, 1_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """What changes the vectors.
+
+    Raises:
+        ConfigError: a value is out of range; the message names the flag, the value and the range.
+    """
+
+    dim: int = 100  # d, components of a vector
+    window: int = 5  # most tokens on either side of the middle one
+    fixed_window: bool = False  # False: the size is drawn from 1..window at every token
+    negative: int = 5  # k, noise words a window
+    noise_exponent: float = 0.75  # q(w) ∝ count(w)^noise_exponent
+    collisions: str = "keep"  # a noise word equal to the positive: keep it, or drop it
+    sample: float = 1e-4  # t, subsampling threshold; 0 keeps every token
+    epochs: int = 5
+    lr: float = 0.05  # learning rate at the start, falling on one line to min_lr
+    min_lr: float | None = None  # learning rate at the end; None: lr / 10,000
+    min_count: int = 5  # words seen less often are dropped
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Check every range."""
+        _whole("dim", self.dim, 1, MAX_DIM)
+        _whole("window", self.window, 1, MAX_WINDOW)
+        _whole("negative", self.negative, 1, MAX_NEGATIVE)
+        _whole("epochs", self.epochs, 1, 1_000_000)
+        _whole("min_count", self.min_count, 1, MAX_SEED)
+        _whole("seed", self.seed, 0, MAX_SEED)
+        _real("lr", self.lr, above=0.0)
+        _real("sample", self.sample, least=0.0)
+        _real("noise_exponent", self.noise_exponent)
+        if self.min_lr is not None:
+            _real("min_lr", self.min_lr, least=0.0)
+            if self.min_lr > self.lr:
+                raise ConfigError(f"--min-lr {self.min_lr:g} is above --lr {self.lr:g}")
+        if self.collisions not in COLLISIONS:
+            raise ConfigError(
+                f"--collisions must be one of {', '.join(COLLISIONS)}, not {self.collisions!r}"
+            )
+
+    @property
+    def final_lr(self) -> float:
+        """The learning rate at the end of the last epoch."""
+        return self.lr / 10_000 if self.min_lr is None else self.min_lr
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings under their names, ready for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, settings: dict[str, Any]) -> Self:
+        """Build a config from a model file's settings; keys of newer versions are ignored."""
+        known = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in settings.items() if name in known})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What leaves the vectors' meaning alone: where the result goes, what the run may use.
+
+    Raises:
+        ConfigError: a value is out of range.
+    """
+
+    output: Path | None = None  # model file to write; None: nothing is written
+    threads: int = 0  # 0: every processor this process may use
+    memory: str | int | None = None  # bytes for token ids, as 4000000000 or "4G"; None: a quarter
+    force: bool = False  # replace an existing output
+
+    def __post_init__(self) -> None:
+        """Check every range."""
+        _whole("threads", self.threads, 0, 4_096)
+        if self.memory is not None:
+            parse_size(self.memory)
+
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def parse_size(size: str | int) -> int:
+    """Return the bytes meant by 4000000000, "512M" or "4G" (powers of 1024).
+
+    Raises:
+        ConfigError: not a positive size.
+    """
+    text = str(size).strip().upper().removesuffix("B").removesuffix("I")
+    unit = text[-1:] if text[-1:] in _UNITS else ""
+    try:
+        value = float(text.removesuffix(unit)) * _UNITS[unit]
+    except ValueError:
+        value = math.nan
+    if not 1 <= value < 2**62:
+        raise ConfigError(f"--memory needs a size such as 512M or 4G, not {size!r}")
+    return int(value)
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _whole(name: str, value: Any, least: int, most: int) -> None:
+    """Refuse what is not a whole number in least..most."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ConfigError(f"{_flag(name)} needs a whole number, not {value!r}")
+    if not least <= value.__index__() <= most:
+        raise ConfigError(f"{_flag(name)} must be from {least:,} to {most:,}, not {value}")
+
+
+def _real(name: str, value: Any, *, above: float | None = None, least: float | None = None) -> None:
+    """Refuse what is not a finite number above `above` or at least `least`."""
+    try:
+        number = math.nan if isinstance(value, (bool, str)) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    bound = f" above {above:g}" if above is not None else ""
+    bound = f" of at least {least:g}" if least is not None else bound
+    low = (above is not None and number <= above) or (least is not None and number < least)
+    if not math.isfinite(number) or low:
+        raise ConfigError(f"{_flag(name)} needs a finite number{bound}, not {value!r}")

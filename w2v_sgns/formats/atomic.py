@@ -1,0 +1,103 @@
+"""Files that appear whole or not at all: a temporary file beside the target, then a rename.
+
+A reader never sees half a file, and a failed write leaves the old one. What is written is the
+caller's business; so is the moment to ask whether it could be written.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from w2v_sgns.errors import OutputError
+
+__all__ = ["check_writable", "replacing"]
+
+SUFFIXES = (".safetensors",)  # what can be written today
+
+
+def check_writable(
+    path: Path | str, *, force: bool = False, suffixes: tuple[str, ...] = SUFFIXES
+) -> Path:
+    """Return the file that would be written (links followed), or say why it cannot be.
+
+    Meant to be asked before hours of work. A file is really created beside the target and
+    removed again: permission bits do not tell the truth about root or read-only mounts.
+
+    Raises:
+        OutputError: wrong suffix, missing or unwritable folder, a directory, or an existing
+            file without `force`.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in suffixes:
+        raise OutputError(
+            f"{path}: the output must end in {' or '.join(suffixes)}, not {path.suffix!r}; "
+            f"try {path.with_suffix(suffixes[0]) if path.name else 'model' + suffixes[0]}"
+        )
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise OutputError(f"{path}: the folder {path.parent} does not exist; make it first")
+    _check_existing(path, target, force)
+    try:
+        descriptor, probe = _create_beside(target)
+        os.close(descriptor)
+        probe.unlink()
+    except OSError as error:
+        raise OutputError(
+            f"{path}: the folder {path.parent} takes no files ({error.strerror}); choose another"
+        ) from error
+    return target
+
+
+@contextmanager
+def replacing(path: Path | str, *, force: bool = False) -> Iterator[BinaryIO]:
+    """Give a stream whose bytes become the file when the block ends without an exception.
+
+    Raises:
+        OutputError: the place is refused (see :func:`check_writable`), or writing fails; then
+            the temporary file is gone and an old file is as it was.
+    """
+    target = check_writable(path, force=force)
+    try:
+        descriptor, temporary = _create_beside(target)
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(temporary, target)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
+    except OSError as error:
+        raise OutputError(
+            f"{path}: cannot be written: {error.strerror or error}; nothing was changed there"
+        ) from error
+
+
+def _check_existing(path: Path, target: Path, force: bool) -> None:
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:  # a name too long, a loop of links
+        raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
+    if stat.S_ISDIR(mode):
+        raise OutputError(f"{path}: is a directory; name a file in it")
+    if not stat.S_ISREG(mode):
+        raise OutputError(f"{path}: is no regular file and would be replaced by one")
+    if not force:
+        raise OutputError(f"{path}: exists; use --force to replace it, or another name")
+
+
+def _create_beside(target: Path) -> tuple[int, Path]:
+    """Create an empty file with a new name; its permissions follow the umask."""
+    temporary = target.with_name(f".w2v-{secrets.token_hex(8)}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    return os.open(temporary, flags, 0o666), temporary

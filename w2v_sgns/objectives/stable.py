@@ -1,0 +1,23 @@
+"""The logistic functions in forms that neither overflow nor lose small values."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["sigmoid", "softplus"]
+
+Array = npt.NDArray[np.float64]
+
+
+def softplus(x: npt.ArrayLike) -> Array:
+    """Return log(1 + e^x) = max(x, 0) + log1p(e^−|x|); −log σ(x) is softplus(−x)."""
+    x = np.asarray(x, np.float64)
+    return np.asarray(np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))))
+
+
+def sigmoid(x: npt.ArrayLike) -> Array:
+    """Return σ(x) = 1 / (1 + e^−x), exact to rounding for x of either sign."""
+    x = np.asarray(x, np.float64)
+    z = np.exp(-np.abs(x))
+    return np.asarray(np.where(x >= 0, 1, z) / (1 + z))

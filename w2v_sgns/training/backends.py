@@ -1,0 +1,203 @@
+"""Who does the work: a backend runs one epoch over the token ids and changes E and Ep.
+
+Today there is the CPU, Hogwild on threads. A backend prints nothing and knows no files.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from w2v_sgns.config import TrainConfig
+from w2v_sgns.kernels.hogwild import train_chunk, workspace
+from w2v_sgns.kernels.matrices import padded
+from w2v_sgns.kernels.rng import stream_seeds
+from w2v_sgns.kernels.simd import Tile, tile_for
+from w2v_sgns.kernels.windows import CHUNK
+from w2v_sgns.training.schedule import Schedule
+
+__all__ = ["Backend", "HogwildBackend", "Totals", "TrainingData"]
+
+TICK = 0.1  # seconds between two looks at the workers
+
+Matrix = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingData:
+    """What every epoch reads."""
+
+    tokens: npt.NDArray[np.uint32]  # (n,) ids; the high bit ends a line
+    keep: npt.NDArray[np.uint32]  # (V,) keep probability · 2^32 − 1
+    noise: npt.NDArray[np.uint64]  # (V,) alias table
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over what has been trained."""
+
+    tokens: int  # read, before subsampling
+    kept: int  # centres: tokens that subsampling kept
+    pairs: int  # positive pairs
+    loss: float  # Σ over pairs of their 1 + k softplus terms, float64
+
+
+class Backend(Protocol):
+    """The seam between the trainer and the machine."""
+
+    def warm_up(self) -> None:
+        """Compile whatever the first epoch needs."""
+
+    def run_epoch(self, epoch: int, tick: Callable[[Totals], None]) -> Totals:
+        """Train on every token once; call tick about ten times a second.
+
+        KeyboardInterrupt, or any exception from tick, ends the work within a second.
+        """
+
+
+class HogwildBackend:
+    """All threads update the same E and Ep without locks, a chunk of tokens at a time.
+
+    Any thread may train any chunk: the draws of a chunk depend on (seed, epoch, chunk) alone.
+    """
+
+    def __init__(
+        self,
+        E: Matrix,
+        Ep: Matrix,
+        *,
+        data: TrainingData,
+        config: TrainConfig,
+        schedule: Schedule,
+        threads: int,
+    ) -> None:
+        self.matrices = padded(E), padded(Ep)
+        self.data, self.config, self.schedule = data, config, schedule
+        self.tile = tile_for(config.negative + 1)
+        self.chunks = -(-len(data.tokens) // CHUNK)
+        self.workers = [
+            _Worker(self.tile, config) for _ in range(max(1, min(threads, self.chunks)))
+        ]
+        self.seeds = lru_cache(maxsize=1024)(stream_seeds)
+
+    def warm_up(self) -> None:
+        """Compile the kernel, or load it from the cache, on a chunk that holds no pair."""
+        line_of_one = TrainingData(
+            tokens=np.array([1 << 31], np.uint32), keep=self.data.keep, noise=self.data.noise
+        )
+        self._train(self.workers[0], line_of_one, 0, 0)
+        self.workers[0].reset()
+
+    def run_epoch(self, epoch: int, tick: Callable[[Totals], None]) -> Totals:
+        """Train on every token once (see :class:`Backend`)."""
+        queue = iter(range(self.chunks))
+        lock = threading.Lock()
+        for worker in self.workers:
+            worker.start(lambda w: self._work(w, epoch, queue, lock))
+        try:
+            while any(worker.is_busy(TICK) for worker in self.workers):
+                tick(self._totals())
+        finally:
+            for worker in self.workers:
+                worker.stop[0] = 1
+            for worker in self.workers:
+                worker.join()
+        return self._finish()
+
+    def _work(
+        self, worker: _Worker, epoch: int, queue: itertools.Iterator[int], lock: threading.Lock
+    ) -> None:
+        while not worker.stop[0]:
+            with lock:
+                chunk = next(queue, None)
+            if chunk is None:
+                return
+            self._train(worker, self.data, epoch, chunk)
+
+    def _train(self, worker: _Worker, data: TrainingData, epoch: int, chunk: int) -> None:
+        """Train one chunk with the streams and the learning rate that are its own."""
+        config = self.config
+        before = self.seeds(config.seed, epoch, chunk - 1)[0] if chunk else 0
+        windows, noise = self.seeds(config.seed, epoch, chunk)
+        after = self.seeds(config.seed, epoch, chunk + 1)[0]
+        train_chunk(
+            self.tile,
+            data.tokens,
+            chunk,
+            data.keep,
+            data.noise,
+            *self.matrices,
+            config.dim,
+            config.window,
+            config.fixed_window,
+            config.negative,
+            config.collisions == "drop",
+            np.float32(self.schedule.at(epoch, chunk * CHUNK)),
+            np.array([before, windows, after, noise], np.uint64),
+            worker.stop,
+            worker.workspace,
+            worker.sums,
+        )
+        worker.tokens += min(CHUNK, len(data.tokens) - chunk * CHUNK)
+
+    def _totals(self) -> Totals:
+        kept, pairs, loss = np.sum([worker.sums for worker in self.workers], axis=0)
+        tokens = sum(worker.tokens for worker in self.workers)
+        return Totals(tokens, int(kept), int(pairs), float(loss))
+
+    def _finish(self) -> Totals:
+        """Raise what a worker raised, else return the epoch's sums and clear them."""
+        for worker in self.workers:
+            if worker.error is not None:
+                raise worker.error
+        totals = self._totals()
+        for worker in self.workers:
+            worker.reset()
+        return totals
+
+
+class _Worker:
+    """One thread's memory and sums; the thread itself lives for one epoch."""
+
+    def __init__(self, tile: Tile, config: TrainConfig) -> None:
+        self.workspace = workspace(
+            tile, window=config.window, outputs=config.negative + 1, dim=config.dim
+        )
+        self.sums = np.zeros(3)  # kept, pairs, loss: exact below 2^53
+        self.stop = np.zeros(1, np.uint8)
+        self.reset()
+
+    def reset(self) -> None:
+        self.sums[:] = 0
+        self.stop[0] = 0
+        self.tokens = 0
+        self.error: BaseException | None = None
+        self._thread: threading.Thread | None = None
+
+    def start(self, work: Callable[[_Worker], None]) -> None:
+        self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
+        self._thread.start()
+
+    def _run(self, work: Callable[[_Worker], None]) -> None:
+        try:
+            work(self)
+        except BaseException as error:
+            self.error = error
+
+    def is_busy(self, seconds: float) -> bool:
+        """Wait up to `seconds`; tell whether the thread still runs."""
+        if self._thread is None:
+            return False
+        self._thread.join(seconds)
+        return self._thread.is_alive()
+
+    def join(self) -> None:
+        if self._thread is not None:
+            self._thread.join()

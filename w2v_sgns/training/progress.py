@@ -1,0 +1,167 @@
+"""What a person sees of a run: a bar on a terminal, a line every ten seconds elsewhere.
+
+Turns the trainer's events into text on one stream; decides nothing about the training.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from tqdm import tqdm
+
+from w2v_sgns.config import TrainConfig
+from w2v_sgns.machine import human_bytes
+
+if TYPE_CHECKING:
+    from w2v_sgns.corpus import CorpusStats
+    from w2v_sgns.model import Model
+    from w2v_sgns.training.trainer import Event
+
+__all__ = ["TerminalProgress", "summary"]
+
+EVERY = 10.0  # seconds between lines where there is no terminal
+DEFAULT_MODEL = Path("model.safetensors")
+
+
+class TerminalProgress:
+    """Call it with every event of a run; leave it as a context to take the bar away."""
+
+    def __init__(self, stream: TextIO, config: TrainConfig) -> None:
+        self.stream, self.config = stream, config
+        self.terminal = stream.isatty()
+        self.last: Event | None = None  # the newest training event, for the summary
+        self._bar: Any = None
+        self._next_line = time.monotonic() + EVERY
+
+    def __enter__(self) -> TerminalProgress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def __call__(self, event: Event) -> None:
+        """Show one event."""
+        if event.phase == "count":
+            self._show(event, "counting", f"of {human_bytes(event.total)}")
+        elif event.phase in ("train", "epoch"):
+            self.last = event
+            self._show(event, f"epoch {event.epoch}/{self.config.epochs}", training_text(event))
+        elif event.phase == "compile":
+            self._say("compiling the kernel: once on this machine, a few seconds")
+        elif event.phase == "corpus" and event.corpus is not None:
+            for line in header(event.corpus.stats, self.config, event.threads):
+                self._say(line)
+
+    def _show(self, event: Event, what: str, text: str) -> None:
+        """Move the bar, or print a line when one is due."""
+        if self.terminal:
+            self._move(event, what, text)
+        elif time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + EVERY
+            share = 100 * event.done / max(1, event.total)
+            self._say(f"{what}  {share:3.0f} %  {text}")
+
+    def _move(self, event: Event, what: str, text: str) -> None:
+        if self._bar is None or self._bar.total != event.total:
+            self._close()
+            self._bar = tqdm(
+                total=event.total,
+                file=self.stream,
+                leave=False,
+                dynamic_ncols=True,
+                bar_format="{desc} {percentage:3.0f}%|{bar}| {postfix}",
+            )
+        self._bar.set_description_str(what, refresh=False)
+        self._bar.set_postfix_str(text, refresh=False)
+        self._bar.n = event.done
+        self._bar.refresh()
+
+    def _say(self, line: str) -> None:
+        self._close()
+        self.stream.write(line + "\n")
+        self.stream.flush()
+
+    def _close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+def training_text(event: Event) -> str:
+    """Return the figures of a moment: words/s, learning rate, loss, time left."""
+    rate = event.done / event.seconds if event.seconds else 0.0
+    left = (event.total - event.done) / rate if rate else math.nan
+    loss = "loss n/a" if math.isnan(event.loss) else f"loss {event.loss:.3f}"
+    return f"{words_per_second(rate)}  lr {event.lr:.4f}  {loss}  {duration(left)} left"
+
+
+def words_per_second(rate: float) -> str:
+    """Return a rate for people, always as wide: 4.31 M words/s, 512 k words/s."""
+    return f"{rate / 1e6:.2f} M words/s" if rate >= 1e6 else f"{rate / 1e3:.0f} k words/s"
+
+
+def duration(seconds: float) -> str:
+    """Return 0:07, 12:34 or 3:05:09; ? when unknown."""
+    if not math.isfinite(seconds):
+        return "?"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def header(stats: CorpusStats, config: TrainConfig, threads: int) -> Iterator[str]:
+    """Yield what was read, what is kept of it, and how it will be trained."""
+    from w2v_sgns.kernels.matrices import padded_dim
+
+    dropped = stats.types_read - stats.types_kept
+    matrices = 2 * stats.types_kept * padded_dim(config.dim) * 4
+    where = "in a temporary file" if stats.spooled else "in memory"
+    window = f"window {config.window}" if config.fixed_window else f"window 1–{config.window}"
+    yield (
+        f"corpus      {stats.tokens_read:,} tokens of {stats.types_read:,} types "
+        f"in {stats.lines:,} line{'' if stats.lines == 1 else 's'}"
+    )
+    yield (
+        f"vocabulary  {stats.types_kept:,} types kept ({stats.tokens_kept:,} tokens), "
+        f"{dropped:,} dropped by --min-count {config.min_count}"
+    )
+    yield (
+        f"memory      {human_bytes(matrices)} for E and Ep, "
+        f"{human_bytes(4 * stats.tokens_kept)} for token ids {where}"
+    )
+    yield (
+        f"training    dim {config.dim}, {window}, {config.negative} negatives, "
+        f"lr {config.lr:g} → {config.final_lr:g},"
+    )
+    several = "s: results vary a little between runs" if threads > 1 else ""
+    yield (
+        f"            {config.epochs} epoch{'s' * (config.epochs > 1)}, seed {config.seed}, "
+        f"{threads} thread{several}"
+    )
+
+
+def summary(model: Model, last: Event, output: Path) -> Iterator[str]:
+    """Yield the closing lines: pairs, time, loss, file, and what to type next."""
+    pairs = sum(entry["pairs"] for entry in model.history)
+    losses = [entry["loss"] for entry in model.history if entry["loss"] is not None]
+    rate = words_per_second(last.total / last.seconds)
+    yield f"trained     {pairs:,} pairs in {last.seconds:.1f} s ({rate})"
+    if losses:
+        first = f"{losses[0]:.4f} in the first epoch, " if len(losses) > 1 else ""
+        yield f"loss        {first}{losses[-1]:.4f} in the last: mean per positive pair"
+    yield f"written     {output} ({human_bytes(output.stat().st_size)})"
+    yield f"next        {next_command(model, output)}"
+
+
+def next_command(model: Model, output: Path) -> str:
+    """Return a query worth typing: a word that is frequent, but no function word."""
+    words = [model.vocabulary.word(row) for row in range(min(len(model.vocabulary), 200))]
+    plain = [word for word in words[len(words) // 2 :] if word.isalpha() and len(word) > 3]
+    word = (plain or words)[0]
+    place = "" if output == DEFAULT_MODEL else f" -m {shlex.quote(str(output))}"
+    return f"w2v similar{place} {'-- ' * word.startswith('-')}{shlex.quote(word)}"

@@ -1,0 +1,295 @@
+"""`train`: from a corpus to a model.
+
+Checks what can be checked before the work, counts the corpus, runs the epochs, keeps the
+history, saves. How an epoch is computed is the backend's business, how progress looks the
+caller's.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from w2v_sgns.config import RunOptions, TrainConfig, parse_size
+from w2v_sgns.errors import ConfigError, DivergenceError, ResourceError
+from w2v_sgns.machine import allowed_threads, available_memory, human_bytes, total_memory
+from w2v_sgns.model import Model
+from w2v_sgns.training.schedule import Schedule
+
+if TYPE_CHECKING:
+    from w2v_sgns.corpus import Corpus
+    from w2v_sgns.kernels.matrices import Matrix
+    from w2v_sgns.training.backends import Backend, Totals
+
+__all__ = ["Event", "Progress", "train", "train_model"]
+
+# NumPy, Numba and the tables, roughly: what a run needs beside its matrices
+OVERHEAD = 200_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One message to whoever watches a run.
+
+    Phases, in order: "count" (done, total: bytes of text), "corpus" (corpus is set), "compile",
+    "train" (done, total: tokens over all epochs), "epoch" (one is over; so far its means),
+    "save" (path is set), "done".
+    """
+
+    phase: str
+    done: int = 0
+    total: int = 0
+    epoch: int = 0  # 1-based
+    lr: float = math.nan
+    loss: float = math.nan  # mean per positive pair of this epoch so far
+    kept: int = 0  # tokens of this epoch after subsampling
+    pairs: int = 0  # positive pairs of this epoch
+    seconds: float = 0.0  # wall time of training so far, without compiling and counting
+    cpu_seconds: float = 0.0  # ... and the processors' time of the same span
+    threads: int = 0
+    corpus: Corpus | None = None
+    path: Path | None = None
+
+
+Progress = Callable[[Event], None]
+
+
+def train(corpus: Path | str, *, progress: Progress | None = None, **settings: Any) -> Model:
+    """Train word vectors on a text file and return the model.
+
+    Args:
+        corpus: a plain text file: words separated by blanks, a sentence or any context a line.
+        progress: called with an :class:`Event` about ten times a second.
+        **settings: fields of :class:`~w2v_sgns.TrainConfig` (dim=100, epochs=5, …) and of
+            :class:`~w2v_sgns.config.RunOptions` (output, threads, memory, force). Nothing is
+            written unless `output` is given.
+
+    Raises:
+        ConfigError: a setting is out of range.
+        CorpusError, VocabularyError: there is nothing to train on.
+        OutputError: `output` cannot be written.
+        ResourceError: the matrices do not fit into memory.
+        DivergenceError: the loss or the vectors left the finite numbers.
+        TypeError: an unknown setting.
+    """
+    config, options = split_settings(settings)
+    return train_model(corpus, config, options=options, progress=progress)
+
+
+def split_settings(settings: dict[str, Any]) -> tuple[TrainConfig, RunOptions]:
+    """Sort keywords into what changes the vectors and what does not."""
+    ours = {field.name for field in fields(TrainConfig)}
+    theirs = {field.name for field in fields(RunOptions)}
+    unknown = sorted(settings.keys() - ours - theirs)
+    if unknown:
+        raise TypeError(
+            f"train() has no setting {unknown[0]!r}; it knows {', '.join(sorted(ours | theirs))}"
+        )
+    return (
+        TrainConfig(**{name: value for name, value in settings.items() if name in ours}),
+        RunOptions(**{name: value for name, value in settings.items() if name in theirs}),
+    )
+
+
+def train_model(
+    path: Path | str,
+    config: TrainConfig,
+    *,
+    options: RunOptions | None = None,
+    progress: Progress | None = None,
+) -> Model:
+    """Do what :func:`train` says, with the settings already sorted."""
+    options = options or RunOptions()
+    say: Progress = progress or (lambda event: None)
+    _check_output(path, options)
+    from w2v_sgns.corpus import load_corpus
+
+    threads = min(options.threads or allowed_threads(), allowed_threads())
+    memory = total_memory() // 4 if options.memory is None else parse_size(options.memory)
+    with load_corpus(
+        path,
+        min_count=config.min_count,
+        threads=threads,
+        memory_bytes=memory,
+        progress=lambda done, total: say(Event(phase="count", done=done, total=total)),
+    ) as corpus:
+        say(Event(phase="corpus", corpus=corpus, threads=threads))
+        model = _fit(corpus, config, threads, say)
+    if options.output is not None:
+        say(Event(phase="save", path=Path(options.output)))
+        model.save(options.output, force=options.force)
+    say(Event(phase="done", path=options.output and Path(options.output)))
+    return model
+
+
+def _check_output(path: Path | str, options: RunOptions) -> None:
+    """Refuse an output that could not be written, hours before it is."""
+    if options.output is None:
+        return
+    from w2v_sgns.formats.atomic import check_writable
+
+    target = check_writable(options.output, force=options.force)
+    if target == Path(path).resolve():
+        raise ConfigError(f"{options.output}: the output would replace the corpus; choose another")
+
+
+def _fit(corpus: Corpus, config: TrainConfig, threads: int, say: Progress) -> Model:
+    """Allocate, run all epochs, return the finite model."""
+    check_memory(len(corpus.vocabulary), config.dim)
+    E, Ep = initial_matrices(len(corpus.vocabulary), config)
+    backend, schedule = _cpu_backend(E, Ep, corpus, config, threads)
+    from w2v_sgns.kernels.compile import when_compiling
+
+    with when_compiling(lambda: say(Event(phase="compile"))):
+        backend.warm_up()
+    clock = _Clock()
+    history = [
+        _run_epoch(backend, schedule, epoch, clock, say) for epoch in range(config.epochs)
+    ]
+    model = Model(
+        E,
+        Ep,
+        vocabulary=corpus.vocabulary,
+        config=config,
+        history=history,
+        provenance=_provenance(corpus, threads),
+    )
+    model.check_finite()
+    return model
+
+
+def _cpu_backend(
+    E: Matrix, Ep: Matrix, corpus: Corpus, config: TrainConfig, threads: int
+) -> tuple[Backend, Schedule]:
+    from w2v_sgns import sampling
+    from w2v_sgns.training.backends import HogwildBackend, TrainingData
+
+    counts = corpus.vocabulary.counts
+    assert counts is not None  # a counted corpus
+    tokens = np.asarray(corpus.store.tokens)
+    q = sampling.noise_distribution(counts, config.noise_exponent)
+    data = TrainingData(
+        tokens=tokens,
+        keep=sampling.keep_thresholds(sampling.keep_probabilities(counts, config.sample)),
+        noise=sampling.pack_alias(*sampling.alias_table(q)),
+    )
+    schedule = Schedule(
+        start=config.lr, end=config.final_lr, tokens=len(tokens), epochs=config.epochs
+    )
+    backend = HogwildBackend(
+        E, Ep, data=data, config=config, schedule=schedule, threads=threads
+    )
+    return backend, schedule
+
+
+def check_memory(words: int, dim: int) -> None:
+    """Refuse matrices that do not fit, before a byte of them is taken.
+
+    Raises:
+        ResourceError: with the bytes needed and there.
+    """
+    from w2v_sgns.kernels.matrices import padded_dim
+
+    needed = 2 * words * padded_dim(dim) * 4
+    there = available_memory()
+    if needed + OVERHEAD > there:
+        raise ResourceError(
+            f"E and Ep for {words:,} words of dim {dim} need {human_bytes(needed)} and "
+            f"{human_bytes(OVERHEAD)} for the rest, but {human_bytes(there)} of memory are free; "
+            "try a smaller --dim or a higher --min-count"
+        )
+
+
+def initial_matrices(words: int, config: TrainConfig) -> tuple[Matrix, Matrix]:
+    """Return E uniform in ±0.5/d, and Ep zero: both (V, d), padded, as word2vec.c starts."""
+    from w2v_sgns.kernels.matrices import aligned_matrix
+
+    E, Ep = aligned_matrix(words, config.dim), aligned_matrix(words, config.dim)
+    generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(config.seed)))
+    for start in range(0, words, 4096):
+        rows = E[start : start + 4096]
+        rows[:] = (generator.random(rows.shape, np.float32) - 0.5) / config.dim
+    return E, Ep
+
+
+class _Clock:
+    """Wall and processor seconds since training began."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def read(self) -> dict[str, float]:
+        return {
+            "seconds": time.perf_counter() - self._wall,
+            "cpu_seconds": time.process_time() - self._cpu,
+        }
+
+
+def _run_epoch(
+    backend: Backend, schedule: Schedule, epoch: int, clock: _Clock, say: Progress
+) -> dict[str, Any]:
+    """Run one epoch; return its line of the history."""
+    begun = epoch * schedule.tokens
+
+    def report(phase: str, totals: Totals) -> None:
+        loss = totals.loss / totals.pairs if totals.pairs else math.nan
+        if totals.pairs and not math.isfinite(loss):
+            raise _diverged(epoch, schedule)
+        say(
+            Event(
+                phase=phase,
+                done=begun + totals.tokens,
+                total=schedule.epochs * schedule.tokens,
+                epoch=epoch + 1,
+                lr=schedule.at(epoch, totals.tokens),
+                loss=loss,
+                kept=totals.kept,
+                pairs=totals.pairs,
+                **clock.read(),
+            )
+        )
+
+    totals = backend.run_epoch(epoch, lambda totals: report("train", totals))
+    report("epoch", totals)
+    return {
+        "epoch": epoch + 1,
+        "tokens": totals.tokens,
+        "kept": totals.kept,
+        "pairs": totals.pairs,
+        "loss": totals.loss / totals.pairs if totals.pairs else None,
+        "lr": schedule.at(epoch, 0),
+    }
+
+
+def _diverged(epoch: int, schedule: Schedule) -> DivergenceError:
+    return DivergenceError(
+        f"the loss became infinite or NaN in epoch {epoch + 1} at --lr {schedule.start:g}: "
+        f"nothing is written; try --lr {schedule.start / 10:g}"
+    )
+
+
+def _provenance(corpus: Corpus, threads: int) -> dict[str, Any]:
+    """Return where the vectors come from: no clock, host or absolute path."""
+    from w2v_sgns import __version__
+
+    stats = corpus.stats
+    return {
+        "program": f"w2v-sgns {__version__}",
+        "corpus": [
+            {"name": Path(name).name, "bytes": size}
+            for name, size in zip(stats.names, stats.sizes, strict=True)
+        ],
+        "fingerprint": stats.fingerprint,
+        "lines": stats.lines,
+        "tokens_read": stats.tokens_read,
+        "tokens_kept": stats.tokens_kept,
+        "types_read": stats.types_read,
+        "threads": threads,
+        "deterministic": threads == 1,
+    }

@@ -1,0 +1,166 @@
+"""Vectors of words: look up, compare, find the nearest.
+
+The names are gensim's where the meaning is the same. Rows are read where they lie (a model in
+memory or a mapped file) and never changed. Searching is neighbours.py's business, files are
+formats/'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2v_sgns.corpus.vocabulary import Vocabulary, decode_word
+from w2v_sgns.errors import FormatError, UnknownWordError
+from w2v_sgns.vectors.neighbours import nearest, unit
+
+__all__ = ["Vectors"]
+
+Words = str | Sequence[str]
+Neighbours = list[tuple[str, float]]
+
+
+class Vectors:
+    """A matrix and the words of its rows.
+
+    Attributes:
+        matrix: float32 (V, d), read-only.
+        vocabulary: the words of the V rows.
+
+    Raises:
+        FormatError: rows and words differ in number.
+    """
+
+    def __init__(self, matrix: NDArray[np.float32], vocabulary: Vocabulary) -> None:
+        if matrix.ndim != 2 or len(matrix) != len(vocabulary):
+            raise FormatError(f"a matrix of {matrix.shape} for {len(vocabulary):,} words")
+        self.matrix = matrix.view()
+        self.matrix.flags.writeable = False
+        self.vocabulary = vocabulary
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Open the input vectors of any readable file.
+
+        Raises:
+            FormatError: missing, damaged or of an unknown kind.
+        """
+        from w2v_sgns.formats import load_vectors
+
+        loaded = load_vectors(path)
+        return cls(loaded.matrix, loaded.vocabulary)
+
+    @property
+    def vector_size(self) -> int:
+        """The dimensions d."""
+        return int(self.matrix.shape[1])
+
+    @cached_property
+    def index_to_key(self) -> list[str]:
+        """All words by row; built when first asked for."""
+        return list(self.vocabulary)
+
+    @cached_property
+    def key_to_index(self) -> dict[str, int]:
+        """The first row of every word; built when first asked for."""
+        rows: dict[str, int] = {}
+        for row, word in enumerate(self.vocabulary):
+            rows.setdefault(word, row)
+        return rows
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.vocabulary
+
+    def __getitem__(self, words: Words) -> NDArray[np.float32]:
+        """Return one word's vector (d,), or those of several words (n, d).
+
+        Raises:
+            UnknownWordError: a word is not there; the message has close spellings.
+        """
+        if isinstance(words, str):
+            return np.asarray(self.matrix[self.rows([words])[0]])
+        return np.asarray(self.matrix[self.rows(words)])
+
+    def __repr__(self) -> str:
+        return f"<Vectors of {len(self):,} words × {self.vector_size}>"
+
+    def rows(self, words: Sequence[str]) -> list[int]:
+        """Return the row of every word.
+
+        Raises:
+            UnknownWordError: names all words that are missing, with close spellings.
+        """
+        found = self.vocabulary.indices(words)
+        missing = [word for word, row in zip(words, found, strict=True) if row is None]
+        if missing:
+            raise UnknownWordError(self._about_missing(missing))
+        return [row for row in found if row is not None]
+
+    def similarity(self, first: str, second: str) -> float:
+        """Return the cosine of two words; 0 where one of the vectors is zero.
+
+        Raises:
+            UnknownWordError: a word is not there.
+        """
+        left, right = unit(self[[first, second]].astype(np.float64))
+        return float((left * right).sum().clip(-1, 1))
+
+    def most_similar(
+        self, positive: Words, *, topn: int = 10, restrict: int | None = None
+    ) -> Neighbours:
+        """Return the words of largest cosine to a word, or to the mean direction of several.
+
+        The asked words themselves are left out. A zero vector has no neighbours.
+
+        Args:
+            positive: a word, or several.
+            topn: most neighbours.
+            restrict: only the first so many rows compete (the most frequent words).
+
+        Raises:
+            UnknownWordError: a word is not there.
+            ConfigError: `topn` or `restrict` is below 1.
+        """
+        rows = self.rows([positive] if isinstance(positive, (str, bytes)) else positive)
+        mean = unit(self.matrix[rows].astype(np.float64)).sum(axis=0, keepdims=True)
+        (hits,) = nearest(self.matrix, mean, topn=topn, restrict=restrict, exclude=[rows])
+        return self._named(hits)
+
+    def most_similar_each(
+        self, words: Sequence[str], *, topn: int = 10, restrict: int | None = None
+    ) -> list[Neighbours]:
+        """Return for every word its own nearest words; one pass over the matrix serves all.
+
+        Raises:
+            UnknownWordError: names all words that are missing.
+            ConfigError: `topn` or `restrict` is below 1.
+        """
+        rows = self.rows(words)
+        found = nearest(
+            self.matrix,
+            self.matrix[rows],
+            topn=topn,
+            restrict=restrict,
+            exclude=[[row] for row in rows],
+        )
+        return [self._named(hits) for hits in found]
+
+    def _named(self, hits: list[tuple[int, float]]) -> Neighbours:
+        return [(self.vocabulary.word(row), cosine) for row, cosine in hits]
+
+    def _about_missing(self, missing: Sequence[Any]) -> str:
+        named = []
+        for word in list(dict.fromkeys(missing))[:5]:
+            close = self.vocabulary.close_spellings(word)
+            text = repr(decode_word(word) if isinstance(word, bytes) else word)
+            named.append(text + (f" (close: {', '.join(close)})" if close else ""))
+        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        return f"not among the {len(self):,} words: {', '.join(named)}{more}"
