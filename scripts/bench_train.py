@@ -189,8 +189,10 @@ def brief(run: Result) -> str:
 
 def print_report(bench: Bench) -> None:
     """Print what was measured, settings first: a speed without its settings says nothing."""
-    shown = " ".join(f"{name}={value}" for name, value in bench.settings(0).items())
-    print(f"{bench.words:,} words; {shown.replace('seed=0', '')}; medians where runs repeat")
+    shown = " ".join(
+        f"{name}={value}" for name, value in bench.settings(0).items() if name != "seed"
+    )
+    print(f"{bench.words:,} words; {shown}; medians where runs repeat")
     if "speed" in bench.report:
         print_speed(bench.report["speed"])
     if "runs" in bench.report:

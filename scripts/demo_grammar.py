@@ -18,7 +18,7 @@ prince princess: was born in the palace, stood beside the throne, wore the royal
 emperor empress: ruled the empire, wore a golden crown, sat on the throne, built a palace of
     marble, spoke to the royal court, held the sceptre
 duke duchess: owned a castle, dined at the royal court, sold the estate, hunted with the nobles,
-    governed the duchy, sent gifts to the king and the queen
+    governed the duchy, obeyed the king and the queen
 baron baroness: owned a castle, dined with the nobles, rented the estate, collected rent from the
     farms
 lord lady: owned a manor, dined with the nobles, sold the estate, lived in a castle, gave orders

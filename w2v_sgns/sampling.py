@@ -88,7 +88,7 @@ def pack_alias(threshold: Real, alias: npt.NDArray[np.int64]) -> npt.NDArray[np.
     A slot keeps its own word with probability (t + 1) / 2^32: never zero, off by at most 2^-32.
     """
     t = np.clip(np.rint(threshold * FULL) - 1, 0, FULL - 1).astype(np.uint64)
-    return (alias.astype(np.uint64) << np.uint64(32)) | t
+    return np.asarray((alias.astype(np.uint64) << np.uint64(32)) | t)
 
 
 def keep_probabilities(counts: npt.ArrayLike, sample: float) -> Real:

@@ -37,6 +37,8 @@ def test_the_table(file: Path) -> None:
         "dtype       float32",
     ]
     assert "tokens      360 (sum of the words' counts)" in table
+    assert "tensors     counts              int64    8" in table
+    assert "            input               float32  8 × 5" in table
     assert "provenance  corpus.names a.txt, corpus.tokens 360" in table
     assert any(line.startswith("settings    dim 5, window 5, fixed_window no") for line in table)
     assert table[-3:] == [
@@ -87,11 +89,16 @@ def test_a_long_history_loses_its_middle(file: Path) -> None:
 
 def test_names_cannot_harm_the_terminal(file: Path) -> None:
     model = small_model()
-    model.provenance = {"corpus": "evil\x1b[2J\n", "names": ["b\udcff" * 60]}
+    model.provenance = {
+        "parts": [{"name": "a", "bytes": 1}],
+        "corpus": "evil\x1b[2J\n",
+        "names": ["b\udcff" * 60],
+    }
     model.save(file, force=True)
     done = info(file)
     assert done.exit_code == 0
     assert "\x1b" not in done.stdout
+    assert "parts (name a, bytes 1)" in done.stdout
     assert r"evil\x1b[2J\n" in done.stdout
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
 

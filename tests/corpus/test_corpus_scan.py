@@ -34,6 +34,21 @@ def test_long_words_of_one_hash_are_told_apart_by_their_bytes() -> None:
     assert ids.tolist() == [0, 1, 0, 1]
 
 
+def test_words_of_one_key_are_told_apart_by_their_last_bytes() -> None:
+    words = WordTable()
+    text = np.frombuffer(b"AAAAAAAAAA BBBBBBBBBB", np.uint8)
+    tokens = scan.Tokens(
+        keys=np.full(3, (0b10 << 62) + 5, np.uint64),
+        lasts=np.array([7, 8, 7], np.uint64),
+        begins=np.array([0, 11, 0]),
+        ends=np.array([10, 21, 10]),
+    )
+    ids = np.zeros(3, np.uint32)
+    with np.errstate(over="ignore"):
+        assert scan.look_up(text, tokens, 0, 3, words._table, 0, ids) == (3, 2)
+    assert ids.tolist() == [0, 1, 0]
+
+
 @pytest.mark.parametrize(
     ("block", "ids", "breaks", "leading"),
     [

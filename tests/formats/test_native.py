@@ -133,6 +133,7 @@ def test_another_tools_file_is_named_as_such(file: Path) -> None:
 
 V = len(WORDS)
 OFFSETS = small_model().vocabulary.offsets
+ROWS = np.arange(V + 1)
 DAMAGED: dict[str, tuple[dict[str, Any], str]] = {
     "no input": ({"input": None}, "'input' is missing"),
     "no words": ({"vocabulary": None}, "'vocabulary' is missing"),
@@ -155,10 +156,10 @@ DAMAGED: dict[str, tuple[dict[str, Any], str]] = {
         {"vocabulary_offsets": OFFSETS[[0, 2, 1, *range(3, V + 1)]]},
         "word offset 2 lies before",
     ),
-    "offsets past the words": ({"vocabulary_offsets": OFFSETS + (np.arange(V + 1) == V)}, "run from"),
-    "offsets from 1": ({"vocabulary_offsets": OFFSETS + (np.arange(V + 1) == 0)}, "run from 1"),
+    "offsets past the words": ({"vocabulary_offsets": OFFSETS + (ROWS == V)}, "run from"),
+    "offsets from 1": ({"vocabulary_offsets": OFFSETS + (ROWS == 0)}, "run from 1"),
     "negative offsets": (
-        {"vocabulary_offsets": OFFSETS - 9 * (np.arange(V + 1) == 1)},
+        {"vocabulary_offsets": OFFSETS - 9 * (ROWS == 1)},
         "word offset 1 lies before",
     ),
 }  # fmt: skip

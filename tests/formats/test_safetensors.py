@@ -43,7 +43,7 @@ def some_tensors() -> dict[str, np.ndarray]:
 
 def test_the_package_reads_what_we_write() -> None:
     tensors = some_tensors()
-    read = safetensors.numpy.load(written(tensors, {"key": "größe \ud83d\ude00x"[:0] + "v"}))
+    read = safetensors.numpy.load(written(tensors, {"key": "größe 😀"}))
     assert read.keys() == tensors.keys()
     for name, array in tensors.items():
         assert read[name].shape == array.shape
@@ -110,7 +110,7 @@ def test_no_tensors_at_all(tmp_path: Path) -> None:
 
 
 def test_a_type_without_a_name_is_refused() -> None:
-    with pytest.raises(FormatError, match="'a'.*complex128"):
+    with pytest.raises(FormatError, match=r"'a'.*complex128"):
         written({"a": np.zeros(2, "c16")})
 
 
@@ -153,9 +153,9 @@ HOSTILE = {
     "shape of 100 ones": (with_header(one(shape=[1] * 100), F4), "no array can have the shape"),
     "negative offset": (with_header(one(offsets=[-4, 0]), F4), "lists of whole numbers"),
     "three offsets": (with_header(one(offsets=[0, 4, 8]), F4), "lists of whole numbers"),
-    "turned offsets": (with_header(one(offsets=[4, 0]), F4), "needs 4 bytes, the header gives it -4"),
+    "turned offsets": (with_header(one(offsets=[4, 0]), F4), "the header gives it -4"),
     "shape against offsets": (with_header(one(shape=[2]), F4), r"\(2,\) of F32 needs 8 bytes"),
-    "one byte missing": (with_header(one(), b"\0" * 3), "4 bytes of data, the file has 3; it is cut"),
+    "one byte missing": (with_header(one(), b"\0" * 3), "the file has 3; it is cut short"),
     "one byte more": (with_header(one(), b"\0" * 5), "something was appended"),
     "offset past the end": (with_header(one(offsets=[1000, 1004]), F4), "leaves a hole"),
     "overlap": (with_header(one() | {"b": one()["a"]}, F4), "tensor 'b'.*overlaps"),

@@ -40,7 +40,8 @@ def rng() -> np.random.Generator:
 @pytest.fixture(params=["one block", "many blocks"])
 def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "many blocks":
-        monkeypatch.setattr(neighbours, "BLOCK_BYTES", 1)  # 64 rows each, the least
+        for size in ("BLOCK_BYTES", "PRODUCT_BYTES"):
+            monkeypatch.setattr(neighbours, size, 1)  # 64 rows each, the least
 
 
 @pytest.mark.usefixtures("blocks")

@@ -61,7 +61,7 @@ app = typer.Typer(
     add_completion=False,  # two options that write to the shell's start files, in every --help
     pretty_exceptions_enable=False,
 )
-app.command("train")(train.train)
+app.command("train", cls=train.TrainCommand)(train.train)
 app.command("similar")(similar.similar)
 app.command("info")(info.info)
 

@@ -60,22 +60,28 @@ def _lines(description: Description, checksum: str | None) -> Iterator[str]:
         yield from _field("tokens", f"{description.tokens:,} (sum of the words' counts)")
     if checksum:
         yield from _field("digest", checksum)
-    yield from _field("tensors", ", ".join(map(_tensor, sorted(description.tensors.items()))))
+    yield from _block("tensors", align(_tensors(description)))
     yield from _field("settings", _pairs(description.config))
     yield from _field("provenance", _pairs(_flat(description.provenance)))
     yield from _history(description.history)
 
 
 def _field(name: str, text: str) -> Iterator[str]:
-    """Yield a name and its text, wrapped beside it; nothing where there is no text."""
-    lines = wrap(text, COLUMNS - INDENT, break_on_hyphens=False)
+    """Return a name and its text, wrapped beside it; nothing where there is no text."""
+    return _block(name, wrap(text, COLUMNS - INDENT, break_on_hyphens=False))
+
+
+def _block(name: str, lines: list[str]) -> Iterator[str]:
+    """Yield a name and lines that keep their shape."""
     for place, line in enumerate(lines):
         yield ("" if place else name).ljust(INDENT) + line
 
 
-def _tensor(item: tuple[str, Any]) -> str:
-    name, array = item
-    return f"{shown(name)} {array.dtype} {' × '.join(f'{n:,}' for n in array.shape) or 'scalar'}"
+def _tensors(description: Description) -> list[tuple[str, str, str]]:
+    return [
+        (shown(name), str(array.dtype), " × ".join(f"{n:,}" for n in array.shape) or "one number")
+        for name, array in sorted(description.tensors.items())
+    ]
 
 
 def _pairs(table: dict[str, Any]) -> str:
@@ -99,6 +105,8 @@ def _value(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:.6g}"
+    if isinstance(value, dict):
+        return f"({_pairs(value)})"
     return " ".join(map(_value, value)) if isinstance(value, list) else shown(str(value))
 
 
@@ -113,8 +121,7 @@ def _history(history: list[dict[str, Any]]) -> Iterator[str]:
         left_out = len(lines) - 1 - MOST_EPOCHS
         half = MOST_EPOCHS // 2
         lines[half + 1 : -half] = [f"… {left_out:,} epochs more in --json"]
-    for place, line in enumerate(lines):
-        yield ("" if place else "history").ljust(INDENT) + line
+    yield from _block("history", lines)
 
 
 def _size(count: int) -> str:

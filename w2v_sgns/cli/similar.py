@@ -25,7 +25,9 @@ WIDEST = 60  # columns of a word in the table; --json has all of it
 
 
 def similar(
-    words: Annotated[list[str], typer.Argument(metavar="WORD...", show_default=False)],
+    words: Annotated[
+        list[str], typer.Argument(metavar="WORD...", help="Words of the model, as it spells them.")
+    ],
     model: ModelOption = DEFAULT_MODEL,
     top: TopOption = 10,
     restrict: RestrictOption = None,

@@ -153,6 +153,9 @@ def _ranked(counts: Counts, stop: Stop | None) -> tuple[list[Ids], Ranking]:
     first, *others = counts.tables
     counts.tables.clear()  # each is freed once its words are taken over
     maps: list[Ids] = []
+    for table in others:
+        table.drop_index()
+        del table  # or the name would keep the last one
     while others:
         check_stop(stop)
         maps.append(first.add(others.pop(0)))

@@ -128,6 +128,18 @@ def own_copy(ids: Ids) -> Ids:
     """Return a copy in a mapping of its own: memory that goes back when it is let go."""
     if ids.size == 0:
         return np.empty(0, np.uint32)
-    copy = np.frombuffer(mmap.mmap(-1, ids.nbytes), np.uint32)
+    copy = np.frombuffer(mmap.mmap(-1, ids.nbytes, **_MAPPING), np.uint32)
     copy[:] = ids
     return copy
+
+
+def _mapping() -> dict[str, int]:
+    """Return mmap's flags for private memory with its pages made at once, where known."""
+    names = ("MAP_PRIVATE", "MAP_ANONYMOUS", "MAP_POPULATE")
+    values = [getattr(mmap, name, None) for name in names]
+    if values[0] is None or values[1] is None:
+        return {}
+    return {"flags": values[0] | values[1] | (values[2] or 0)}
+
+
+_MAPPING = _mapping()

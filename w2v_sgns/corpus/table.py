@@ -106,7 +106,7 @@ class WordTable:
                 self._grow(int(tokens.ends[count - 1] - tokens.begins[done]))
 
     def drop_index(self) -> None:
-        """Free the slots: words and counts stay, scanning and adding end."""
+        """Free all but words and counts, which can be read; scanning and adding to it end."""
         empty = np.empty(0, np.uint64)
         self._table = self._table._replace(keys=empty, rows=empty.astype(np.uint32), lasts=empty)
         self._make_scratch(0)
@@ -124,13 +124,14 @@ class WordTable:
 
     def _grow(self, waiting_bytes: int) -> None:
         """Double what is full: the slots, or the words' bytes (with room for all that waits)."""
-        old, types = self._table, len(self)
-        used = int(old.offsets[types])
-        if used + waiting_bytes > old.data.size:
-            room = max(2 * old.data.size, used + waiting_bytes)
-            self._table = old._replace(data=_enlarged(old.data, used, room))
-        if types == old.counts.size:
-            self._grow_slots(2 * old.keys.size)
+        types = len(self)
+        data, used = self._table.data, int(self._table.offsets[types])
+        if used + waiting_bytes > data.size:
+            room = max(2 * data.size, used + waiting_bytes)
+            self._table = self._table._replace(data=_enlarged(data, used, room))
+        del data
+        if types == self._table.counts.size:
+            self._grow_slots(2 * self._table.keys.size)
 
     def _grow_slots(self, slots: int) -> None:
         old, types = self._table, len(self)
@@ -141,13 +142,11 @@ class WordTable:
             )
         keys, rows = np.zeros(slots, np.uint64), np.empty(slots, np.uint32)
         scan.refill(old.keys, old.rows, keys, rows)
-        self._table = old._replace(
-            keys=keys,
-            rows=rows,
-            lasts=_enlarged(old.lasts, types, slots // 2),
-            offsets=_enlarged(old.offsets, types + 1, slots // 2 + 1),
-            counts=_enlarged(old.counts, types, slots // 2),
-        )
+        # One array after another, so that only one is in memory twice.
+        self._table = old = old._replace(keys=keys, rows=rows)
+        self._table = old = old._replace(lasts=_enlarged(old.lasts, types, slots // 2))
+        self._table = old = old._replace(counts=_enlarged(old.counts, types, slots // 2))
+        self._table = old._replace(offsets=_enlarged(old.offsets, types + 1, slots // 2 + 1))
 
 
 def _enlarged(array: npt.NDArray[Any], used: int, size: int) -> npt.NDArray[Any]:

@@ -7,7 +7,6 @@ caller's business; so is the moment to ask whether it could be written.
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -98,6 +97,6 @@ def _check_existing(path: Path, target: Path, force: bool) -> None:
 
 def _create_beside(target: Path) -> tuple[int, Path]:
     """Create an empty file with a new name; its permissions follow the umask."""
-    temporary = target.with_name(f".w2v-{secrets.token_hex(8)}.tmp")
+    temporary = target.with_name(f".w2v-{os.urandom(8).hex()}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     return os.open(temporary, flags, 0o666), temporary

@@ -13,7 +13,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,7 +24,8 @@ __all__ = ["compiled", "when_compiling"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-@lru_cache(maxsize=None)
+
+@cache
 def _source_stamp(folder: Path) -> str:
     """Return a hash of all modules in a package's folder, in the order of their names."""
     digest = hashlib.blake2b(digest_size=16)
@@ -50,7 +51,7 @@ def _user_name() -> str:
         return str(os.getuid()) if hasattr(os, "getuid") else "user"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _cache_folder(package: Path) -> Path | None:
     """Return the first writable place: the user's choice, beside the source, home, temporary."""
     chosen = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
@@ -80,7 +81,7 @@ def _announce(found: Any) -> Any:
     return found
 
 
-class _PackageLocator(_CacheLocator):  # type: ignore[misc]
+class _PackageLocator(_CacheLocator):
     """Where the compiled code of one function lies, and which sources it was made from."""
 
     def __init__(self, function: Any, source: str) -> None:
@@ -102,18 +103,18 @@ class _PackageLocator(_CacheLocator):  # type: ignore[misc]
         return str(self._line)
 
 
-class _PackageCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes = (_PackageLocator,)
+class _PackageCacheImpl(CompileResultCacheImpl):
+    _locator_classes = [_PackageLocator]
 
 
-class _PackageCache(FunctionCache):  # type: ignore[misc]
+class _PackageCache(FunctionCache):
     _impl_class = _PackageCacheImpl
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         return _announce(super().load_overload(signature, target_context))
 
 
-class _NoCache(NullCache):  # type: ignore[misc]
+class _NoCache(NullCache):
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         return _announce(super().load_overload(signature, target_context))
 
@@ -128,4 +129,4 @@ def compiled(function: Function, **options: Any) -> Function:
     package = Path(function.__code__.co_filename).resolve().parent
     if hasattr(jitted, "_cache"):
         jitted._cache = _NoCache() if _cache_folder(package) is None else _PackageCache(function)
-    return jitted  # type: ignore[no-any-return]
+    return jitted

@@ -17,7 +17,14 @@ from numba.core import cgutils
 
 from w2v_sgns.kernels.compile import compiled
 from w2v_sgns.kernels.rng import STEP
-from w2v_sgns.kernels.score import MASKED, PARAMETERS, context_lanes, gradients, lanes_of, score_rows
+from w2v_sgns.kernels.score import (
+    MASKED,
+    PARAMETERS,
+    context_lanes,
+    gradients,
+    lanes_of,
+    score_rows,
+)
 from w2v_sgns.kernels.simd import I64, Lanes, Tile, micro_kernel
 from w2v_sgns.kernels.update import block_vectors, update_block
 from w2v_sgns.kernels.windows import CHUNK, draw_noise, kept_windows
@@ -65,15 +72,18 @@ def workspace(tile: Tile, *, window: int, outputs: int, dim: int) -> Workspace:
     tiles = -(-outputs // size)
     contexts = 2 * window + 16
     batch = batch_size(tiles * size)
+    kept = CHUNK + 2 * window + 1
     return Workspace(
-        *(np.zeros(CHUNK + 2 * window + 1, np.int32) for _ in range(3)),
-        np.zeros((batch + AHEAD) * (tiles * size + 1), np.int64),
-        np.zeros(contexts, np.int64),
-        _aligned(tiles * PARAMETERS).reshape(tiles, 3, 16),
-        _aligned(LOSS).reshape(3, 16),
-        _aligned(tiles * lanes_of(size) * contexts + 16),
-        _aligned(4 * width * size * tiles),
-        _aligned(dim + 32),
+        words=np.zeros(kept, np.int32),
+        low_edge=np.zeros(kept, np.int32),
+        high_edge=np.zeros(kept, np.int32),
+        outputs=np.zeros((batch + AHEAD) * (tiles * size + 1), np.int64),
+        contexts=np.zeros(contexts, np.int64),
+        parameters=_aligned(tiles * PARAMETERS).reshape(tiles, 3, 16),
+        loss=_aligned(LOSS).reshape(3, 16),
+        scores=_aligned(tiles * lanes_of(size) * contexts + 16),
+        dh=_aligned(4 * width * size * tiles),
+        zero=_aligned(dim + 32),
     )
 
 
@@ -92,7 +102,7 @@ batch_of = njit(inline="always")(batch_size)
 
 
 @njit
-def set_parameters(tile, work, outputs, lr):  # type: ignore[no-untyped-def]
+def set_parameters(tile, work, outputs, lr):
     """Fill the lanes' constants: output 0 has label 1, the others 0, padding counts nothing."""
     size = len(tile.outputs)
     stride = context_lanes(size)
@@ -104,12 +114,11 @@ def set_parameters(tile, work, outputs, lr):  # type: ignore[no-untyped-def]
             work.parameters[n, 0, lane] = -LOG2E if output == 0 else LOG2E
             work.parameters[n, 1, lane] = 0 if used else MASKED
             work.parameters[n, 2, lane] = 0 if not used else lr if output == 0 else -lr
-    work.loss[:] = 0
-    work.loss[0] = 1
+    work.loss[0], work.loss[1], work.loss[2] = 1, 0, 0
 
 
 @njit
-def mask_collisions(tile, work, first, outputs, lr):  # type: ignore[no-untyped-def]
+def mask_collisions(tile, work, first, outputs, lr):
     """Switch off the negatives of this window that equal its positive (--collisions drop)."""
     size = len(tile.outputs)
     stride = context_lanes(size)
@@ -121,7 +130,7 @@ def mask_collisions(tile, work, first, outputs, lr):  # type: ignore[no-untyped-
 
 
 @njit
-def drain_loss(loss):  # type: ignore[no-untyped-def]
+def drain_loss(loss):
     """Return Σ softplus gathered since the last call (float64), and start again."""
     exponents = loss.view(np.int32)
     total = 0.0
@@ -143,7 +152,7 @@ class Addresses(NamedTuple):
 
 
 @njit(inline="always")
-def addresses(work):  # type: ignore[no-untyped-def]
+def addresses(work):
     """Return the addresses that `step` works with."""
     return Addresses(
         work.contexts.ctypes.data,
@@ -156,7 +165,7 @@ def addresses(work):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def step(tile, at, contexts, outs, ahead, outputs, vectors):  # type: ignore[no-untyped-def]
+def step(tile, at, contexts, outs, ahead, outputs, vectors):
     """One window step on the input rows at.contexts and the `outputs` output rows at `outs`.
 
     Asks on the way for the outputs + 1 rows listed at `ahead`, which a later window needs.
@@ -177,13 +186,29 @@ def step(tile, at, contexts, outs, ahead, outputs, vectors):  # type: ignore[no-
         offset = 4 * width * column
         if offset % 64 == 0:
             prefetch_rows(tile, (ahead, outputs + 1, offset, 4 * width * count))
-        update_block(
-            tile, count, tiles, at.contexts, contexts, offset, at.scores, outs, at.dh
-        )
+        update_block(tile, count, tiles, at.contexts, contexts, offset, at.scores, outs, at.dh)
         column += count
 
 
-def _train_chunk(tile, tokens, chunk, keep, noise, E, Ep, dim, window, fixed, negatives, drop, lr, seeds, stop, work, totals):  # type: ignore[no-untyped-def]
+def _train_chunk(
+    tile,
+    tokens,
+    chunk,
+    keep,
+    noise,
+    E,
+    Ep,
+    dim,
+    window,
+    fixed,
+    negatives,
+    drop,
+    lr,
+    seeds,
+    stop,
+    work,
+    totals,
+):
     """Train on one chunk: tokens[chunk·CHUNK : (chunk + 1)·CHUNK].
 
     tokens uint32[n]; keep uint32[V]; noise uint64[V]; E, Ep float32 (V, D), rows aligned to 64
@@ -247,7 +272,7 @@ def _train_chunk(tile, tokens, chunk, keep, noise, E, Ep, dim, window, fixed, ne
 train_chunk: Any = compiled(_train_chunk)
 
 
-def _window_step(tile, E, Ep, dim, contexts, outputs, drop, lr, work, totals):  # type: ignore[no-untyped-def]
+def _window_step(tile, E, Ep, dim, contexts, outputs, drop, lr, work, totals):
     """One single window step: input rows E[contexts], output rows Ep[outputs] (the first is true).
 
     contexts int64[C], outputs int64[k + 1]; totals as in train_chunk.

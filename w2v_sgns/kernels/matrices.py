@@ -30,7 +30,7 @@ def aligned_matrix(rows: int, dim: int) -> Matrix:
     """
     stride = padded_dim(dim)
     size = rows * stride * 4
-    memory = mmap.mmap(-1, size + HUGE_PAGE)
+    memory = _private_memory(size + HUGE_PAGE)
     if size >= HUGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
         try:
             memory.madvise(mmap.MADV_HUGEPAGE)
@@ -39,6 +39,13 @@ def aligned_matrix(rows: int, dim: int) -> Matrix:
     raw = np.frombuffer(memory, np.uint8)
     start = -raw.ctypes.data % (HUGE_PAGE if size >= HUGE_PAGE else 64)
     return raw[start : start + size].view(np.float32).reshape(rows, stride)[:, :dim]
+
+
+def _private_memory(size: int) -> mmap.mmap:
+    """Return anonymous memory of this process alone: shared memory gets no huge pages."""
+    if hasattr(mmap, "MAP_PRIVATE"):
+        return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return mmap.mmap(-1, size)
 
 
 def padded(matrix: Matrix) -> Matrix:

@@ -25,7 +25,7 @@ def stream_seeds(seed: int, epoch: int, chunk: int) -> tuple[np.uint64, np.uint6
 
 
 @njit(inline="always")
-def mix(state):  # type: ignore[no-untyped-def]
+def mix(state):
     """Return 64 random bits for a counter (uint64)."""
     z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -33,18 +33,18 @@ def mix(state):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def high(bits):  # type: ignore[no-untyped-def]
+def high(bits):
     """Return the upper 32 bits."""
     return bits >> HALF
 
 
 @njit(inline="always")
-def low(bits):  # type: ignore[no-untyped-def]
+def low(bits):
     """Return the lower 32 bits."""
     return bits & LOW
 
 
 @njit(inline="always")
-def below(bits, count):  # type: ignore[no-untyped-def]
+def below(bits, count):
     """Return a number in 0..count-1 (uint64, count ≤ 2^31) from 32 random bits, by scaling."""
     return (bits * count) >> HALF

@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba import njit
 from numba.core import cgutils
 
-from w2v_sgns.kernels.simd import I1, I64, Lanes, micro_kernel
+from w2v_sgns.kernels.simd import I64, Lanes, micro_kernel
 
 __all__ = ["MASKED", "PARAMETERS", "context_lanes", "gradients", "score_rows"]
 
@@ -68,7 +68,7 @@ _score4, _score2, _score1 = _score(4), _score(2), _score(1)
 
 
 @njit(inline="always")
-def score_rows(tile, rows, count, outs, vectors, z):  # type: ignore[no-untyped-def]
+def score_rows(tile, rows, count, outs, vectors, z):
     """Write the scores of `count` contexts with the S outputs at `outs`."""
     stride = 4 * context_lanes(len(tile.outputs))
     i = 0
@@ -131,7 +131,9 @@ def _gradient_vector(
     a = v.fma(v.load(start, part), v.load(parameters, part), v.load(parameters, part + 64))
     if v.width > 8 or part:  # more than one context a step: the last step may be half full
         lane = v.integers(range(part // 4, part // 4 + v.width))
-        limit = b.insert_element(ir.Constant(v.ints, ir.Undefined), left, ir.Constant(ir.IntType(32), 0))
+        limit = b.insert_element(
+            ir.Constant(v.ints, ir.Undefined), left, ir.Constant(ir.IntType(32), 0)
+        )
         limit = b.shuffle_vector(limit, limit, v.integers([0] * v.width))
         a = b.select(b.icmp_signed("<", lane, limit), a, v.vector(MASKED))
     num, den = _sigmoid(v, a)

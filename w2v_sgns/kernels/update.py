@@ -101,7 +101,7 @@ def _block(vectors: int) -> Any:
     deltas, inputs, add = _output_deltas(vectors), _update_inputs(vectors), _update_outputs(vectors)
 
     @njit(inline="always")
-    def passes(tile, tiles, rows, contexts, offset, g, outs, dh):  # type: ignore[no-untyped-def]
+    def passes(tile, tiles, rows, contexts, offset, g, outs, dh):
         size = len(tile.outputs)
         g_tile = 4 * context_lanes(size) * contexts
         dh_tile = 4 * len(tile.lanes) * size * vectors
@@ -119,7 +119,7 @@ _block1, _block2, _block4 = _block(1), _block(2), _block(4)
 
 
 @njit(inline="always")
-def update_block(tile, vectors, tiles, rows, contexts, offset, g, outs, dh):  # type: ignore[no-untyped-def]
+def update_block(tile, vectors, tiles, rows, contexts, offset, g, outs, dh):
     """Update a block of columns of all C context rows and the output rows of all tiles."""
     if vectors == 4:
         _block4(tile, tiles, rows, contexts, offset, g, outs, dh)

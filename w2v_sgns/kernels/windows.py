@@ -20,19 +20,19 @@ WORD = np.uint32((1 << 31) - 1)
 
 
 @njit(inline="always")
-def draw(seed, position):  # type: ignore[no-untyped-def]
+def draw(seed, position):
     """Return the 64 random bits of the token at a position within its chunk."""
     return mix(seed + np.uint64(position + 1) * STEP)
 
 
 @njit(inline="always")
-def is_kept(bits, threshold):  # type: ignore[no-untyped-def]
+def is_kept(bits, threshold):
     """Decide by the upper half of a draw; threshold = keep probability · 2^32 − 1."""
     return high(bits) <= np.uint64(threshold)
 
 
 @njit
-def kept_before(tokens, start, window, seed, keep, words):  # type: ignore[no-untyped-def]
+def kept_before(tokens, start, window, seed, keep, words):
     """Write the last `window` kept words before `start` in its line; return how many.
 
     Looks no further back than one chunk, with that chunk's seed.
@@ -52,7 +52,7 @@ def kept_before(tokens, start, window, seed, keep, words):  # type: ignore[no-un
 
 
 @njit
-def kept_after(tokens, end, window, seed, keep, words, count):  # type: ignore[no-untyped-def]
+def kept_after(tokens, end, window, seed, keep, words, count):
     """Append the first `window` kept words from `end` on to the line's end; return the count."""
     most = count + window
     position = end
@@ -69,7 +69,7 @@ def kept_after(tokens, end, window, seed, keep, words, count):  # type: ignore[n
 
 
 @njit
-def kept_windows(tokens, start, end, window, fixed, seeds, keep, words, low_edge, high_edge):  # type: ignore[no-untyped-def]
+def kept_windows(tokens, start, end, window, fixed, seeds, keep, words, low_edge, high_edge):
     """Subsample a chunk and set every kept token's window.
 
     words: the kept words, with up to `window` of the same line on either side of the chunk;
@@ -102,7 +102,7 @@ def kept_windows(tokens, start, end, window, fixed, seeds, keep, words, low_edge
 
 
 @njit(inline="always")
-def draw_noise(state, table):  # type: ignore[no-untyped-def]
+def draw_noise(state, table):
     """Return a word from an alias table (uint64[V]: alias << 32 | threshold) for a counter."""
     bits = mix(state)
     slot = np.int64(below(high(bits), np.uint64(len(table))))

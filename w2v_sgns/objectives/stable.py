@@ -11,7 +11,7 @@ Array = npt.NDArray[np.float64]
 
 
 def softplus(x: npt.ArrayLike) -> Array:
-    """Return log(1 + e^x) = max(x, 0) + log1p(e^−|x|); −log σ(x) is softplus(−x)."""
+    """Return the logarithm of 1 + e^x, as max(x, 0) + log1p(e^−|x|); −log σ(x) is softplus(−x)."""
     x = np.asarray(x, np.float64)
     return np.asarray(np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))))
 

@@ -5,9 +5,8 @@ Today there is the CPU, Hogwild on threads. A backend prints nothing and knows n
 
 from __future__ import annotations
 
-import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -89,9 +88,9 @@ class HogwildBackend:
 
     def warm_up(self) -> None:
         """Compile the kernel, or load it from the cache, on a chunk that holds no pair."""
-        line_of_one = TrainingData(
-            tokens=np.array([1 << 31], np.uint32), keep=self.data.keep, noise=self.data.noise
-        )
+        token = np.array([1 << 31], np.uint32)
+        token.flags.writeable = self.data.tokens.flags.writeable  # part of the compiled type
+        line_of_one = TrainingData(tokens=token, keep=self.data.keep, noise=self.data.noise)
         self._train(self.workers[0], line_of_one, 0, 0)
         self.workers[0].reset()
 
@@ -112,7 +111,7 @@ class HogwildBackend:
         return self._finish()
 
     def _work(
-        self, worker: _Worker, epoch: int, queue: itertools.Iterator[int], lock: threading.Lock
+        self, worker: _Worker, epoch: int, queue: Iterator[int], lock: threading.Lock
     ) -> None:
         while not worker.stop[0]:
             with lock:

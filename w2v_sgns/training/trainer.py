@@ -149,9 +149,7 @@ def _fit(corpus: Corpus, config: TrainConfig, threads: int, say: Progress) -> Mo
     with when_compiling(lambda: say(Event(phase="compile"))):
         backend.warm_up()
     clock = _Clock()
-    history = [
-        _run_epoch(backend, schedule, epoch, clock, say) for epoch in range(config.epochs)
-    ]
+    history = [_run_epoch(backend, schedule, epoch, clock, say) for epoch in range(config.epochs)]
     model = Model(
         E,
         Ep,
@@ -182,9 +180,7 @@ def _cpu_backend(
     schedule = Schedule(
         start=config.lr, end=config.final_lr, tokens=len(tokens), epochs=config.epochs
     )
-    backend = HogwildBackend(
-        E, Ep, data=data, config=config, schedule=schedule, threads=threads
-    )
+    backend = HogwildBackend(E, Ep, data=data, config=config, schedule=schedule, threads=threads)
     return backend, schedule
 
 
@@ -224,11 +220,11 @@ class _Clock:
     def __init__(self) -> None:
         self._wall, self._cpu = time.perf_counter(), time.process_time()
 
-    def read(self) -> dict[str, float]:
-        return {
-            "seconds": time.perf_counter() - self._wall,
-            "cpu_seconds": time.process_time() - self._cpu,
-        }
+    def wall(self) -> float:
+        return time.perf_counter() - self._wall
+
+    def cpu(self) -> float:
+        return time.process_time() - self._cpu
 
 
 def _run_epoch(
@@ -251,7 +247,8 @@ def _run_epoch(
                 loss=loss,
                 kept=totals.kept,
                 pairs=totals.pairs,
-                **clock.read(),
+                seconds=clock.wall(),
+                cpu_seconds=clock.cpu(),
             )
         )
 

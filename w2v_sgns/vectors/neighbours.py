@@ -8,9 +8,7 @@ and no row is changed.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +18,7 @@ from w2v_sgns.errors import ConfigError
 __all__ = ["nearest", "unit"]
 
 BLOCK_BYTES = 1 << 21  # of rows a step: stays in the cache between norms and products
+PRODUCT_BYTES = 1 << 24  # of rows a matrix product: its threads meet less often
 MOST_THREADS = 4  # memory bandwidth ends here
 # So many queries are summed row by row by our own threads; more are worth a matrix product, whose
 # library has threads of its own (for one query those cost more than they bring).
@@ -61,14 +60,14 @@ def nearest(
     directions = unit(np.atleast_2d(np.asarray(queries, np.float64)))
     if directions.shape[1] != matrix.shape[1]:
         raise ConfigError(f"a query has {directions.shape[1]} numbers, needed: {matrix.shape[1]}")
-    rows = matrix[:restrict]
-    banned = [np.array(sorted(set(some)), np.int64) for some in exclude or [()] * len(directions)]
-    best = [_Best(topn) for _ in directions]
-    for hits in _in_order(rows, directions, topn, banned) if directions.any() else ():
-        for keeper, (found, cosines) in zip(best, hits, strict=True):
-            keeper.add(found, cosines)
-    asked = zip(best, directions.any(axis=1), strict=True)
-    return [keeper.hits() if has_direction else [] for keeper, has_direction in asked]
+    exclude = [()] * len(directions) if exclude is None else exclude
+    answers: list[Hits] = [[] for _ in directions]
+    asked = np.flatnonzero((directions != 0).any(axis=1)).tolist()
+    if asked:
+        search = _Search(matrix[:restrict], directions[asked], topn, [exclude[i] for i in asked])
+        for place, hits in zip(asked, search.run(), strict=True):
+            answers[place] = hits
+    return answers
 
 
 def unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -85,6 +84,7 @@ class _Best:
 
     def __init__(self, topn: int) -> None:
         self.topn = topn
+        self.floor = -np.inf  # the cosine that a later row must exceed
         self.rows = np.empty(0, np.int64)
         self.cosines = np.empty(0, np.float64)
 
@@ -93,72 +93,99 @@ class _Best:
         cosines = np.concatenate([self.cosines, cosines])
         order = np.lexsort((rows, -cosines.round(TIE_DIGITS)))[: self.topn]
         self.rows, self.cosines = rows[order], cosines[order]
+        if len(order) == self.topn:
+            self.floor = float(self.cosines[-1])
 
     def hits(self) -> Hits:
         return list(zip(self.rows.tolist(), self.cosines.clip(-1, 1).tolist(), strict=True))
 
 
-Found = list[tuple[NDArray[np.int64], NDArray[np.float64]]]
+# Query, rows, their cosines: what one block adds.
+Found = list[tuple[int, NDArray[np.int64], NDArray[np.float64]]]
 
 
-def _in_order(
-    rows: NDArray[np.float32],
-    directions: NDArray[np.float64],
-    topn: int,
-    banned: list[NDArray[np.int64]],
-) -> Iterator[Found]:
-    """Yield the candidates of every block, in the order of rows."""
-    height = max(64, BLOCK_BYTES // (4 * max(rows.shape[1], len(directions))))
-    starts = range(0, len(rows), height)
+class _Search:
+    """One pass over the rows for a batch of unit queries."""
 
-    def search(start: int) -> Found:
-        return _search_block(rows[start : start + height], start, directions, topn, banned)
+    def __init__(
+        self,
+        rows: NDArray[np.float32],
+        directions: NDArray[np.float64],
+        topn: int,
+        exclude: Sequence[Sequence[int]],
+    ) -> None:
+        self.rows = rows
+        self.directions = directions
+        self.queries = directions.astype(np.float32)
+        self.banned = [np.array(sorted(set(some)), np.int64) for some in exclude]
+        self.best = [_Best(topn) for _ in directions]
+        self.topn = topn
+        self.few = len(directions) <= FEW_QUERIES
+        size = BLOCK_BYTES if self.few else PRODUCT_BYTES
+        self.height = max(64, size // (4 * max(rows.shape[1], len(directions))))
+        # Twice the worst error of a float32 score.
+        self.slack = 4 * (rows.shape[1] + 4) * UNIT_ROUNDOFF
 
-    threads = min(MOST_THREADS, os.cpu_count() or 1, len(starts))
-    if threads <= 1 or len(directions) > FEW_QUERIES:
-        yield from map(search, starts)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(search, starts)
+    def run(self) -> list[Hits]:
+        """Search all blocks, few queries with a few threads of our own."""
+        starts = range(0, len(self.rows), self.height)
+        threads = min(MOST_THREADS, os.cpu_count() or 1, len(starts)) if self.few else 1
+        if threads <= 1:
+            self._keep(map(self._search_block, starts))
+        else:
+            from concurrent.futures import ThreadPoolExecutor  # costs 10 ms where it is not needed
+
+            with ThreadPoolExecutor(threads) as pool:
+                self._keep(pool.map(self._search_block, starts))
+        return [best.hits() for best in self.best]
+
+    def _keep(self, found: Iterable[Found]) -> None:
+        for block in found:
+            for query, rows, cosines in block:
+                self.best[query].add(rows, cosines)
+
+    def _search_block(self, start: int) -> Found:
+        """Return the rows of a block that could still be among the best of a query.
+
+        A floor read while another thread raises it only lets too many rows through.
+        """
+        block = self.rows[start : start + self.height]
+        scores = self._scores(block)
+        floors = np.array([best.floor for best in self.best]) - self.slack
+        found: Found = []
+        for query in np.flatnonzero(scores.max(axis=1) >= floors).tolist():
+            score, banned = scores[query], self.banned[query]
+            score[banned[(banned >= start) & (banned < start + len(block))] - start] = -np.inf
+            near = _candidates(score, self.topn, floors[query], self.slack)
+            found.append((query, near + start, _cosines(block[near], self.directions[query])))
+        return found
+
+    def _scores(self, block: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return float32 cosines (n, height); -inf for rows without a direction."""
+        with np.errstate(all="ignore"):
+            squares = np.einsum("ij,ij->i", block, block)
+            scores: NDArray[np.float32] = self._products(block) / np.sqrt(squares)
+        low, high = SAFE_SQUARES
+        unsafe = np.flatnonzero(~((squares > low) & (squares < high)))
+        if len(unsafe):
+            exact = unit(block[unsafe].astype(np.float64))
+            has_direction = (exact != 0).any(axis=1)
+            scores[:, unsafe] = np.where(has_direction, self.directions @ exact.T, -np.inf)
+        return scores
+
+    def _products(self, block: NDArray[np.float32]) -> NDArray[np.float32]:
+        if self.few:
+            return np.stack([np.einsum("ij,j->i", block, query) for query in self.queries])
+        return np.asarray(self.queries @ block.T)
 
 
-def _search_block(
-    block: NDArray[np.float32],
-    start: int,
-    directions: NDArray[np.float64],
-    topn: int,
-    banned: list[NDArray[np.int64]],
-) -> Found:
-    """Return for each query the rows of this block that could be among its best."""
-    with np.errstate(all="ignore"):
-        squares = np.einsum("ij,ij->i", block, block)
-        scores = _products(block, directions.astype(np.float32)) / np.sqrt(squares)
-    low, high = SAFE_SQUARES
-    unsafe = np.flatnonzero(~((squares > low) & (squares < high)))
-    if len(unsafe):
-        exact = unit(block[unsafe].astype(np.float64))
-        scores[:, unsafe] = np.where(exact.any(axis=1), directions @ exact.T, -np.inf)
-    slack = 4 * (block.shape[1] + 4) * UNIT_ROUNDOFF  # twice the worst error of a score
-    found = []
-    for score, direction, rows in zip(scores, directions, banned, strict=True):
-        inside = rows[(rows >= start) & (rows < start + len(score))]
-        score[inside - start] = -np.inf
-        near = _candidates(score, topn, slack)
-        found.append((near + start, _cosines(block[near], direction)))
-    return found
-
-
-def _products(block: NDArray[np.float32], queries: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the products (n, height) of every query with every row."""
-    if len(queries) > FEW_QUERIES:
-        return queries @ block.T
-    return np.stack([np.einsum("ij,j->i", block, query) for query in queries])
-
-
-def _candidates(score: NDArray[Any], topn: int, slack: float) -> NDArray[np.int64]:
-    """Return where the score is within `slack` of the topn-th largest, or above."""
-    threshold = np.partition(score, -topn)[-topn] - slack if len(score) > topn else -np.inf
-    return np.flatnonzero(score >= max(threshold, -2.0))  # -2: rows that must not win
+def _candidates(
+    score: NDArray[np.float32], topn: int, floor: float, slack: float
+) -> NDArray[np.int64]:
+    """Return where the score reaches the floor and comes within `slack` of the topn-th largest."""
+    if len(score) > topn:
+        floor = max(floor, float(np.partition(score, -topn)[-topn]) - slack)
+    return np.flatnonzero(score >= max(floor, -2.0))  # -2: never the rows that must not win
 
 
 def _cosines(rows: NDArray[np.float32], direction: NDArray[np.float64]) -> NDArray[np.float64]:
