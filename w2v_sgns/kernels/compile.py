@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from numba import config, njit
+from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, _CacheLocator
 
 __all__ = ["compiled", "when_compiling"]
@@ -54,11 +54,14 @@ def _user_name() -> str:
 @cache
 def _cache_folder(package: Path) -> Path | None:
     """Return the first writable place: the user's choice, beside the source, home, temporary."""
-    chosen = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
+    place = os.environ.get("NUMBA_CACHE_DIR")
+    chosen = [Path(place)] if place else []
     home = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
     temporary = Path(tempfile.gettempdir()) / f"w2v-sgns-{_user_name()}"
     places = [*chosen, package / "__pycache__", home / "w2v-sgns", temporary]
-    return next((place for place in places if place.is_absolute() and _is_writable(place)), None)
+    return next(
+        (folder for folder in places if folder.is_absolute() and _is_writable(folder)), None
+    )
 
 
 _listeners: list[Callable[[], None]] = []
@@ -104,7 +107,9 @@ class _PackageLocator(_CacheLocator):
 
 
 class _PackageCacheImpl(CompileResultCacheImpl):
-    _locator_classes = [_PackageLocator]
+    def __init__(self, function: Any) -> None:
+        self._locator_classes = [_PackageLocator]
+        super().__init__(function)
 
 
 class _PackageCache(FunctionCache):

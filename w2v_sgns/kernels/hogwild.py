@@ -32,6 +32,7 @@ from w2v_sgns.kernels.windows import CHUNK, draw_noise, kept_windows
 __all__ = ["Workspace", "train_chunk", "window_step", "workspace"]
 
 LOSS = 48  # floats: see score.gradients
+LOSS_TERMS = 8192  # added in float32 before they move on to float64
 AHEAD = 3  # centres whose rows are asked for before they are needed
 AHEAD_BYTES = 24_576  # ... but never more than this
 LOG2E = 1.4426950408889634
@@ -218,7 +219,8 @@ def _train_chunk(
     """
     size, width = len(tile.outputs), len(tile.lanes)
     outputs = negatives + 1
-    padded = (outputs + size - 1) // size * size
+    tiles = (outputs + size - 1) // size
+    padded = tiles * size
     row_bytes = 4 * E.shape[1]
     ahead = max(1, min(AHEAD, AHEAD_BYTES // ((outputs + 1) * row_bytes)))
     vectors = (dim + width - 1) // width
@@ -233,6 +235,7 @@ def _train_chunk(
         tokens, start, end, window, fixed, seeds, keep, words, low_edge, high_edge
     )
     state = seeds[3]
+    added = 0  # terms in a lane of the loss
     batch = batch_of(padded)
     for low in range(begin, final, batch):
         if stop[0]:
@@ -255,7 +258,7 @@ def _train_chunk(
             contexts = 0
             for j in range(low_edge[t], high_edge[t]):
                 window_rows[contexts] = E_rows + words[j] * row_bytes
-                contexts += np.int64(j != t)
+                contexts += int(j != t)
             if drop:
                 mask_collisions(tile, work, slot, outputs, lr)
             outs = at.outputs + 8 * slot
@@ -265,8 +268,12 @@ def _train_chunk(
             step(tile, at, contexts, outs, outs + 8 * ahead * (padded + 1), outputs, vectors)
             totals[1] += contexts
             slot += padded + 1
+            added += contexts * tiles
+            if added >= LOSS_TERMS:
+                totals[2] += drain_loss(work.loss)
+                added = 0
         totals[0] += high - low
-        totals[2] += drain_loss(work.loss)
+    totals[2] += drain_loss(work.loss)
 
 
 train_chunk: Any = compiled(_train_chunk)

@@ -6,6 +6,7 @@ The padding stays zero and is seen by the kernels alone. NumPy only.
 from __future__ import annotations
 
 import mmap
+from contextlib import suppress
 
 import numpy as np
 import numpy.typing as npt
@@ -32,10 +33,8 @@ def aligned_matrix(rows: int, dim: int) -> Matrix:
     size = rows * stride * 4
     memory = _private_memory(size + HUGE_PAGE)
     if size >= HUGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
-        try:
+        with suppress(OSError):  # a system without huge pages: slower by 10–20 %, equal otherwise
             memory.madvise(mmap.MADV_HUGEPAGE)
-        except OSError:
-            pass  # a kernel without huge pages: slower by 10–20 %, equal otherwise
     raw = np.frombuffer(memory, np.uint8)
     start = -raw.ctypes.data % (HUGE_PAGE if size >= HUGE_PAGE else 64)
     return raw[start : start + size].view(np.float32).reshape(rows, stride)[:, :dim]

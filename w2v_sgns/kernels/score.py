@@ -112,10 +112,11 @@ def _emit_gradients(v: Lanes, outputs: int, *arguments: Any) -> None:
     blocks = v.b.sdiv(v.b.add(floats, ir.Constant(I64, step - 1)), ir.Constant(I64, step))
     parts = range(0, 4 * step, v.bytes)
     state = [[v.variable(v.load(loss, part + 64 * n)) for n in range(3)] for part in parts]
+    several = v.width > lanes_of(outputs)  # contexts in a vector: the last one may be half full
     with cgutils.for_range(v.b, blocks) as loop:
         first = v.b.mul(loop.index, ir.Constant(I64, step))
-        left = v.b.trunc(v.b.sub(floats, first), v.integers(0).type.element)
         start = v.b.add(z, v.b.mul(first, ir.Constant(I64, 4)))
+        left = v.repeat(v.b.sub(floats, first)) if several else None
         for part, sums in zip(parts, state, strict=True):
             _gradient_vector(v, start, part, parameters, left, sums)
     for part, sums in zip(parts, state, strict=True):
@@ -129,13 +130,8 @@ def _gradient_vector(
     """Turn one vector of scores into gradients; lanes past the last score count nothing."""
     b = v.b
     a = v.fma(v.load(start, part), v.load(parameters, part), v.load(parameters, part + 64))
-    if v.width > 8 or part:  # more than one context a step: the last step may be half full
-        lane = v.integers(range(part // 4, part // 4 + v.width))
-        limit = b.insert_element(
-            ir.Constant(v.ints, ir.Undefined), left, ir.Constant(ir.IntType(32), 0)
-        )
-        limit = b.shuffle_vector(limit, limit, v.integers([0] * v.width))
-        a = b.select(b.icmp_signed("<", lane, limit), a, v.vector(MASKED))
+    if left is not None:
+        a = v.b.select(v.b.icmp_signed("<", v.integers(range(v.width)), left), a, v.vector(MASKED))
     num, den = _sigmoid(v, a)
     v.store(b.fmul(v.load(parameters, part + 128), b.fdiv(num, den)), start, part)
     product, positive, exponent = sums

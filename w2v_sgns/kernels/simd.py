@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 
 __all__ = ["MAX_OUTPUTS", "Lanes", "Tile", "host_width", "micro_kernel", "tile_for"]
 
-F32, I1, I8, I32, I64 = ir.FloatType(), *(ir.IntType(n) for n in (1, 8, 32, 64))
+F32, I8, I32, I64 = ir.FloatType(), *(ir.IntType(n) for n in (8, 32, 64))
 MAX_OUTPUTS = {4: 6, 8: 6, 16: 8}  # output rows a register tile holds, by vector width
 
 
@@ -93,6 +93,12 @@ class Lanes:
         )
         return self.b.shuffle_vector(one, self.undefined, self.integers([0] * self.width))
 
+    def repeat(self, whole: Any) -> Any:
+        """Return W copies of a 64-bit integer that fits 32 bits."""
+        undefined = ir.Constant(self.ints, ir.Undefined)
+        one = self.b.insert_element(undefined, self.b.trunc(whole, I32), ir.Constant(I32, 0))
+        return self.b.shuffle_vector(one, undefined, self.integers([0] * self.width))
+
     def variable(self, value: Any = None) -> Any:
         """Return a register variable (one vector), set to `value` or to zero."""
         slot = cgutils.alloca_once(self.b, self.type)
@@ -118,7 +124,7 @@ class Lanes:
         return [self.vector(0) if v is None else v for v in row]
 
     def _fold(self, a: Any, c: Any, group: int, span: int) -> Any:
-        """Add neighbouring groups of lanes: those of a fill the lower half of a span, c's the upper."""
+        """Add neighbouring groups of lanes: a's fill the lower half of a span, c's the upper."""
         if a is None and c is None:
             return None
         a, c = (c if a is None else a), (a if c is None else c)

@@ -53,7 +53,7 @@ def _output_deltas(block: int) -> Any:
                     v.b.store(v.fma(c, x[n], v.b.load(total)), total)
 
         _each_context(v, arguments[:4], outputs, body)
-        for n, total in enumerate(sum(sums, [])):
+        for n, total in enumerate(total for row in sums for total in row):
             v.store(v.b.load(total), arguments[4], v.bytes * n)
 
     return micro_kernel(emit)

@@ -11,7 +11,10 @@ Array = npt.NDArray[np.float64]
 
 
 def softplus(x: npt.ArrayLike) -> Array:
-    """Return the logarithm of 1 + e^x, as max(x, 0) + log1p(e^−|x|); −log σ(x) is softplus(−x)."""
+    """Return the logarithm of 1 + e^x in the form max(x, 0) + log1p(e^−|x|).
+
+    softplus(−x) is −log σ(x).
+    """
     x = np.asarray(x, np.float64)
     return np.asarray(np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))))
 
