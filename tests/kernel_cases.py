@@ -14,11 +14,13 @@ from naive import Sums, replay
 from naive_steps import float32_for
 
 from w2v_sgns.config import TrainConfig
-from w2v_sgns.kernels.hogwild import train_chunk, window_step, workspace
+from w2v_sgns.kernels.hogwild import train_chunk
 from w2v_sgns.kernels.matrices import aligned_matrix, padded
 from w2v_sgns.kernels.rng import stream_seeds
 from w2v_sgns.kernels.simd import Tile, tile_for
+from w2v_sgns.kernels.step import window_step
 from w2v_sgns.kernels.windows import CHUNK
+from w2v_sgns.kernels.workspace import workspace
 from w2v_sgns.objectives import sgns
 from w2v_sgns.sampling import alias_table, keep_thresholds, pack_alias
 from w2v_sgns.training.schedule import Schedule
@@ -84,7 +86,6 @@ def kernel_step(
         tile,
         padded(E),
         padded(Ep),
-        E.shape[1],
         contexts.astype(np.int64),
         outputs.astype(np.int64),
         collisions == "drop",
@@ -215,7 +216,6 @@ def kernel_epoch(
             text.noise,
             padded(E),
             padded(Ep),
-            config.dim,
             config.window,
             config.fixed_window,
             config.negative,

@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from w2v_sgns.config import TrainConfig
-from w2v_sgns.kernels.hogwild import train_chunk, workspace
+from w2v_sgns.kernels.hogwild import train_chunk
 from w2v_sgns.kernels.matrices import padded
 from w2v_sgns.kernels.rng import stream_seeds
 from w2v_sgns.kernels.simd import Tile, tile_for
 from w2v_sgns.kernels.windows import CHUNK
+from w2v_sgns.kernels.workspace import workspace
 from w2v_sgns.training.schedule import Schedule
 
 __all__ = ["Backend", "HogwildBackend", "Totals", "TrainingData"]
@@ -133,7 +134,6 @@ class HogwildBackend:
             data.keep,
             data.noise,
             *self.matrices,
-            config.dim,
             config.window,
             config.fixed_window,
             config.negative,
