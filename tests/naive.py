@@ -74,7 +74,7 @@ def kept_lines(
         word = token & 0x7FFFFFFF
         bits = nth_draw(seeds[position // CHUNK], position % CHUNK)
         drawn = 1 + (((bits & 0xFFFFFFFF) * config.window) >> 32)
-        if bits >> 32 <= int(keep[word]):
+        if bits >> 32 <= int(keep[min(word, len(keep) - 1)]):
             line.append(Kept(position, word, config.window if config.fixed_window else drawn))
         if token >> 31:
             yield line

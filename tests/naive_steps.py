@@ -1,4 +1,4 @@
-"""Other steps with the signature of `objectives.sgns.window_step`: a control, a kin, and wrong ones.
+"""Other steps with the signature of `objectives.sgns.window_step`: a control, a kin, wrong ones.
 
 `float32` shows how much error rounding alone explains; `word2vec_c` is what another program
 does; those in WRONG must be told apart from ours by every check that claims to check.
@@ -25,7 +25,7 @@ def float32(
     collisions: str = "keep",
     tile: int = 6,
 ) -> float:
-    """Our step in float32 with the kernel's order of sums: contexts one by one, tiles of outputs."""
+    """Our step in float32 with the kernel's order of sums: one context, one tile at a time."""
     X, H = E[contexts], Ep[outputs]
     label = np.zeros(len(outputs))
     label[0] = 1

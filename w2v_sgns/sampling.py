@@ -105,5 +105,11 @@ def keep_probabilities(counts: npt.ArrayLike, sample: float) -> Real:
 
 
 def keep_thresholds(probabilities: Real) -> npt.NDArray[np.uint32]:
-    """Return p·2^32 − 1 as uint32[V]: a token is kept when 32 random bits are not above it."""
-    return np.asarray(np.clip(np.rint(probabilities * FULL) - 1, 0, FULL - 1).astype(np.uint32))
+    """Return p·2^32 − 1 as uint32[n]: a token is kept when 32 random bits are not above it.
+
+    Words are ordered by falling count, so at some n every later word has the same p as word
+    n − 1 (1, if any word is that rare); they share its entry.
+    """
+    full = np.clip(np.rint(probabilities * FULL) - 1, 0, FULL - 1).astype(np.uint32)
+    different = np.flatnonzero(full != full[-1])
+    return np.array(full[: different[-1] + 2 if len(different) else 1])

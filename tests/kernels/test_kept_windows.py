@@ -25,7 +25,7 @@ Pairs = Counter[tuple[int, int]]
 
 
 def text(lengths: list[int], words: int | None = None) -> np.ndarray:
-    """Lines of token ids; without `words` every token is a word of its own, so a pair is a place."""
+    """Lines of ids; without `words` every token is a word of its own: a pair is a place."""
     count = sum(lengths)
     tokens = (
         np.arange(count) if words is None else np.random.default_rng(2).integers(words, size=count)

@@ -1,4 +1,4 @@
-"""The meaning of the loss: the article's printed toy, fixtures, finite differences, other orders."""
+"""The meaning of the loss: the article's toy, fixtures, finite differences, other orders."""
 
 from __future__ import annotations
 

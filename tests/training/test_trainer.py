@@ -205,7 +205,7 @@ def test_nothing_is_written_without_output(
 
 
 def test_an_unknown_setting_is_named(corpus: Path) -> None:
-    with pytest.raises(TypeError, match="'size'; it knows .*dim"):
+    with pytest.raises(TypeError, match=r"'size'; it knows .*dim"):
         train(corpus, size=100)
 
 

@@ -77,10 +77,10 @@ def _train_chunk(
 ):
     """Train on one chunk: tokens[chunk·CHUNK : (chunk + 1)·CHUNK].
 
-    tokens uint32[n]; keep uint32[V]; noise uint64[V]; E, Ep float32 (V, D), rows aligned to 64
-    bytes and padded with zeros; seeds uint64[4]: windows of the chunk before, of this one, of
-    the next, noise of this one; stop uint8[1]: non-zero ends the call after the current batch.
-    totals float64[3] += kept tokens, pairs, Σ loss.
+    tokens uint32[n]; keep uint32[≤ V] (see windows.is_kept); noise uint64[V]; E, Ep float32
+    (V, D), rows aligned to 64 bytes and padded with zeros; seeds uint64[4]: windows of the chunk
+    before, of this one, of the next, noise of this one; stop uint8[1]: non-zero ends the call
+    after the current batch. totals float64[3] += kept tokens, pairs, Σ loss.
     """
     size, width = len(tile.outputs), len(tile.lanes)
     tiles = (negatives + size) // size

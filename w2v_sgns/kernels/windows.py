@@ -26,9 +26,13 @@ def draw(seed, position):
 
 
 @njit(inline="always")
-def is_kept(bits, threshold):
-    """Decide by the upper half of a draw; threshold = keep probability · 2^32 − 1."""
-    return high(bits) <= np.uint64(threshold)
+def is_kept(bits, word, keep):
+    """Decide by the upper half of a draw; keep uint32[n]: keep probability · 2^32 − 1.
+
+    Words from n − 1 on share the last entry: rare words are always kept, and a table of the
+    frequent ones alone stays in the caches.
+    """
+    return high(bits) <= np.uint64(keep[min(np.int64(word), len(keep) - 1)])
 
 
 @njit
@@ -42,7 +46,7 @@ def kept_before(tokens, start, window, seed, keep, words):
     first = max(0, start - CHUNK)
     while position >= first and count < window and not tokens[position] & LINE_END:
         word = tokens[position] & WORD
-        if is_kept(draw(seed, position - first), keep[word]):
+        if is_kept(draw(seed, position - first), word, keep):
             words[count] = word
             count += 1
         position -= 1
@@ -60,7 +64,7 @@ def kept_after(tokens, end, window, seed, keep, words, count):
     open_line = tokens[end - 1] & LINE_END == 0
     while open_line and position < last and count < most:
         word = tokens[position] & WORD
-        if is_kept(draw(seed, position - end), keep[word]):
+        if is_kept(draw(seed, position - end), word, keep):
             words[count] = word
             count += 1
         open_line = tokens[position] & LINE_END == 0
@@ -89,7 +93,7 @@ def kept_windows(tokens, start, end, window, fixed, seeds, keep, words, low_edge
         size = window if fixed else np.int64(below(low(bits), np.uint64(window))) + 1
         low_edge[count] = max(count - size, line)
         high_edge[count] = count + size + 1
-        count += np.int64(is_kept(bits, keep[word]))
+        count += np.int64(is_kept(bits, word, keep))
         if token & LINE_END:
             for t in range(opened, count):
                 high_edge[t] = min(high_edge[t], count)

@@ -35,7 +35,7 @@ class TrainingData:
     """What every epoch reads."""
 
     tokens: npt.NDArray[np.uint32]  # (n,) ids; the high bit ends a line
-    keep: npt.NDArray[np.uint32]  # (V,) keep probability · 2^32 − 1
+    keep: npt.NDArray[np.uint32]  # (n,) of the n most frequent words: sampling.keep_thresholds
     noise: npt.NDArray[np.uint64]  # (V,) alias table
 
 

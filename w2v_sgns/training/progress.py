@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+import numpy as np
 from tqdm import tqdm
 
 from w2v_sgns.config import TrainConfig
@@ -74,10 +75,9 @@ class TerminalProgress:
                 file=self.stream,
                 leave=False,
                 dynamic_ncols=True,
-                bar_format="{desc} {percentage:3.0f}%|{bar}| {postfix}",
             )
         self._bar.set_description_str(what, refresh=False)
-        self._bar.set_postfix_str(text, refresh=False)
+        self._bar.bar_format = "{desc} {percentage:3.0f}%|{bar}| " + text
         self._bar.n = event.done
         self._bar.refresh()
 
@@ -126,10 +126,8 @@ def header(stats: CorpusStats, config: TrainConfig, threads: int) -> Iterator[st
         f"corpus      {stats.tokens_read:,} tokens of {stats.types_read:,} types "
         f"in {stats.lines:,} line{'' if stats.lines == 1 else 's'}"
     )
-    yield (
-        f"vocabulary  {stats.types_kept:,} types kept ({stats.tokens_kept:,} tokens), "
-        f"{dropped:,} dropped by --min-count {config.min_count}"
-    )
+    yield f"vocabulary  {stats.types_kept:,} types kept, of {stats.tokens_kept:,} tokens;"
+    yield f"            {dropped:,} types dropped by --min-count {config.min_count}"
     yield (
         f"memory      {human_bytes(matrices)} for E and Ep, "
         f"{human_bytes(4 * stats.tokens_kept)} for token ids {where}"
@@ -159,9 +157,12 @@ def summary(model: Model, last: Event, output: Path) -> Iterator[str]:
 
 
 def next_command(model: Model, output: Path) -> str:
-    """Return a query worth typing: a word that is frequent, but no function word."""
-    words = [model.vocabulary.word(row) for row in range(min(len(model.vocabulary), 200))]
-    plain = [word for word in words[len(words) // 2 :] if word.isalpha() and len(word) > 3]
-    word = (plain or words)[0]
+    """Return a query worth typing.
+
+    Among the frequent words, those that mean something have the longer vectors.
+    """
+    words = [model.vocabulary.word(row) for row in range(min(len(model.vocabulary), 1000))]
+    plain = [row for row, word in enumerate(words) if word.isalpha() and len(word) > 3]
+    word = words[max(plain or [0], key=lambda row: float(np.linalg.norm(model.E[row])))]
     place = "" if output == DEFAULT_MODEL else f" -m {shlex.quote(str(output))}"
     return f"w2v similar{place} {'-- ' * word.startswith('-')}{shlex.quote(word)}"

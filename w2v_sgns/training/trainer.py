@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from w2v_sgns.config import RunOptions, TrainConfig, parse_size
-from w2v_sgns.errors import ConfigError, DivergenceError, ResourceError
+from w2v_sgns.errors import ConfigError, CorpusError, DivergenceError, ResourceError
 from w2v_sgns.machine import allowed_threads, available_memory, human_bytes, total_memory
 from w2v_sgns.model import Model
 from w2v_sgns.training.schedule import Schedule
@@ -158,6 +158,11 @@ def _fit(corpus: Corpus, config: TrainConfig, threads: int, say: Progress) -> Mo
         history=history,
         provenance=_provenance(corpus, threads),
     )
+    if not any(entry["pairs"] for entry in history):
+        raise CorpusError(
+            f"no pair was trained: --sample {config.sample:g} left no line of two words; try a "
+            "larger --sample, or 0 to keep every word"
+        )
     model.check_finite()
     return model
 
