@@ -15,6 +15,7 @@ from w2v_sgns.kernels.compile import compiled
 __all__ = [
     "alias_probabilities",
     "alias_table",
+    "effective_sample",
     "keep_probabilities",
     "keep_thresholds",
     "noise_distribution",
@@ -102,6 +103,15 @@ def keep_probabilities(counts: npt.ArrayLike, sample: float) -> Real:
         return np.ones(len(counts))
     ratio = sample * counts.sum() / counts
     return np.asarray(np.minimum(1, np.sqrt(ratio) + ratio))
+
+
+def effective_sample(sample: float, tokens: int) -> float:
+    """Return the threshold to use on a corpus of so many tokens: 0 if there are under 1/sample.
+
+    In such a text even a word seen once is more frequent than the threshold, and subsampling
+    would drop nearly everything.
+    """
+    return sample if tokens * sample >= 1 else 0.0
 
 
 def keep_thresholds(probabilities: Real) -> npt.NDArray[np.uint32]:

@@ -298,10 +298,21 @@ def test_divergence_writes_nothing(lr: str) -> None:
     assert "--lr" in message
 
 
-def test_a_training_that_saw_no_pair_writes_nothing() -> None:
-    """So few words that subsampling drops nearly all: the vectors would be random numbers."""
-    message = refused("corpus.txt", *SMALL, "--quiet", "--sample", "1e-9")
+def test_a_training_that_saw_no_pair_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When subsampling drops every pair, the vectors would be random numbers."""
+    monkeypatch.setattr("w2v_sgns.sampling.keep_probabilities", lambda counts, sample: 0 * counts)
+    message = refused("corpus.txt", *SMALL, "--quiet")
     assert "--sample" in message
+
+
+def test_a_tiny_text_is_not_thinned_out() -> None:
+    """Fewer tokens than 1 / sample: every word would count as frequent."""
+    tiny = ("tiny.txt", "--min-count", "1", "--epochs", "1", "--dim", "8")
+    Path("tiny.txt").write_text("one two\nthree\n")
+    done = w2v("train", *tiny)
+    assert done.exit_code == 0, done.output
+    assert "too few tokens to thin out frequent words (--sample 0.0001)" in done.stderr
+    assert "trained     2 pairs" in done.stderr
 
 
 @pytest.mark.parametrize(

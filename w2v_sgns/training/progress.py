@@ -117,6 +117,7 @@ def duration(seconds: float) -> str:
 def header(stats: CorpusStats, config: TrainConfig, threads: int) -> Iterator[str]:
     """Yield what was read, what is kept of it, and how it will be trained."""
     from w2v_sgns.kernels.matrices import padded_dim
+    from w2v_sgns.sampling import effective_sample
 
     dropped = stats.types_read - stats.types_kept
     matrices = 2 * stats.types_kept * padded_dim(config.dim) * 4
@@ -132,6 +133,8 @@ def header(stats: CorpusStats, config: TrainConfig, threads: int) -> Iterator[st
         f"memory      {human_bytes(matrices)} for E and Ep, "
         f"{human_bytes(4 * stats.tokens_kept)} for token ids {where}"
     )
+    if effective_sample(config.sample, stats.tokens_kept) != config.sample:
+        yield f"            too few tokens to thin out frequent words (--sample {config.sample:g})"
     yield (
         f"training    dim {config.dim}, {window}, {config.negative} negatives, "
         f"lr {config.lr:g} → {config.final_lr:g},"

@@ -177,9 +177,10 @@ def _cpu_backend(
     assert counts is not None  # a counted corpus
     tokens = np.asarray(corpus.store.tokens)
     q = sampling.noise_distribution(counts, config.noise_exponent)
+    sample = sampling.effective_sample(config.sample, len(tokens))
     data = TrainingData(
         tokens=tokens,
-        keep=sampling.keep_thresholds(sampling.keep_probabilities(counts, config.sample)),
+        keep=sampling.keep_thresholds(sampling.keep_probabilities(counts, sample)),
         noise=sampling.pack_alias(*sampling.alias_table(q)),
     )
     schedule = Schedule(
