@@ -50,6 +50,7 @@ class Verbs(TyperGroup):
             if asked_for_debug(ctx):
                 traceback.print_exc()
             _tell(_line(error))
+            _settle_output()
             raise typer.Exit(1) from None
 
 
@@ -106,6 +107,14 @@ def _line(error: BaseException) -> str:
 
 def _tell(line: str) -> None:
     typer.echo(f"w2v: {shown(line)}", err=True)
+
+
+def _settle_output() -> None:
+    """Write out what is left, or give it up where that fails: it has been told."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
 
 
 def _drop_output() -> None:
