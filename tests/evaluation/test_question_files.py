@@ -18,7 +18,8 @@ def write(path: Path, text: str | bytes) -> Path:
 
 
 def test_google_questions(tmp_path: Path) -> None:
-    text = "\ufeffa b c d\r\n: gram1-x\r\n a  b\tc d \r\na b c\n\n: other\n# a note\n1 2 3 4 5\ne f g h"
+    text = "\ufeffa b c d\r\n: gram1-x\r\n a  b\tc d \r\na b c\n\n: other\n# a note\n1 2 3 4 5\n"
+    text += "e f g h"
     questions = read_questions(write(tmp_path / "q", text))
     assert isinstance(questions, Analogies)
     assert [(q.section, q[1:4], q.answers) for q in questions.questions] == [

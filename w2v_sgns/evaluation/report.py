@@ -72,11 +72,9 @@ def _relation_rows(result: RelationResult) -> list[list[str]]:
     return [*rows, ["mean", f"{asked:,}", used, *_figures(result.mean, result.mean_interval)]]
 
 
-def difference_table(result: Result, names: tuple[str, str], parts: Sequence[Difference]) -> Table:
+def difference_table(result: Result, parts: Sequence[Difference]) -> Table:
     """Return two models' figures over the questions that both answered."""
-    title = (
-        f"{result.questions.name}: B minus A over the same questions; A {names[0]}, B {names[1]}"
-    )
+    title = f"{result.questions.name}: B minus A, over the same questions"
     header = ("section", "questions", "A", "B", "B - A", "95 % interval")
     return Table(title, [header, *(_difference_row(part, result) for part in parts)])
 

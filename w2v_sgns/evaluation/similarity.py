@@ -22,7 +22,7 @@ from w2v_sgns.evaluation.statistics import (
     spearman,
 )
 from w2v_sgns.vectors import Vectors
-from w2v_sgns.vectors.neighbours import unit
+from w2v_sgns.vectors.neighbours import TIE_DIGITS, unit
 
 __all__ = [
     "RelationResult",
@@ -216,7 +216,8 @@ def _rate(
     found = _look_up(lookup, [(pair.first, pair.second) for pair in relation.pairs])
     offsets = unit(_offsets(vectors, found.rows))
     cosines = (offsets * mean).sum(axis=1).clip(-1, 1)
-    directed = _directed(offsets, np.broadcast_to(mean, offsets.shape))
+    words = [_directions(vectors, found.rows[:, side]) for side in (0, 1)]
+    directed = _directed(*words) & _directed(offsets, np.broadcast_to(mean, offsets.shape))
     pairs = Pairs(relation.name, questions.layout, pairs=relation.pairs)
     return _result(pairs, found, lookup, vectors, cosines, directed, count_skipped)
 
@@ -267,7 +268,7 @@ def _result(
     count_skipped: bool,
 ) -> SimilarityResult:
     known = (found.rows >= 0).all(axis=1)
-    cosines = np.where(directed, cosines, np.nan)
+    cosines = np.where(known & directed, cosines.round(TIE_DIGITS), np.nan)
     if count_skipped:
         cosines = np.where(known, cosines, 0.0)
     return SimilarityResult(
