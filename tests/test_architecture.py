@@ -20,8 +20,9 @@ LAYERS = (
     {"config", "errors", "machine"},
 )
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
-# A model saves itself and finds neighbours: it calls those layers when asked, not on import.
-CALLED_LATE = {("model", "formats"), ("model", "vectors")}
+# A model saves itself and finds neighbours, vectors judge themselves: they call those layers when
+# asked, not on import.
+CALLED_LATE = {("model", "formats"), ("model", "vectors"), ("vectors", "evaluation")}
 ONLY_CLI = {"typer", "rich", "click"}
 FILES = sorted(PACKAGE.rglob("*.py"))
 

@@ -21,6 +21,7 @@ from w2v_sgns.cli.options import DebugOption
 from w2v_sgns.errors import CorpusError
 
 W2V = (sys.executable, "-m", "w2v_sgns")
+QUESTIONS = Path(__file__).resolve().parents[2] / "data" / "demo-analogies.txt"
 
 
 @pytest.fixture
@@ -57,6 +58,10 @@ def test_help(flag: str, verb: tuple[str, ...]) -> None:
         ["--version"],
         ["similar", "--help"],
         ["similar", "king", "-m", "FILE"],
+        ["similar", "king", "--without", "queen", "-m", "FILE"],
+        ["analogy", "king", "queen", "größe", "-m", "FILE"],
+        ["odd", "king", "queen", "größe", "-m", "FILE"],
+        ["eval", str(QUESTIONS), "-m", "FILE"],
         ["similar", "unknown", "-m", "FILE"],
         ["info", "FILE", "--digest"],
     ],

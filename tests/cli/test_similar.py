@@ -89,7 +89,7 @@ def test_a_zero_vector_is_said_to_be_one(tmp_path: Path) -> None:
     command = ["similar", "king", "queen", "-m", str(tmp_path / "z.safetensors")]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0
-    assert "no neighbours: its vector is zero" in done.stdout
+    assert "no neighbours: the vector is zero" in done.stdout
     assert "nan" not in done.stdout
     document = json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)
     assert document[0] == {"word": "king", "similar": []}

@@ -18,7 +18,7 @@ import typer
 from typer.core import TyperGroup
 
 from w2v_sgns import __version__
-from w2v_sgns.cli import info, similar, train
+from w2v_sgns.cli import analogy, eval, info, odd, similar, train
 from w2v_sgns.cli.options import asked_for_debug
 from w2v_sgns.cli.output import shown
 from w2v_sgns.errors import W2VError
@@ -64,6 +64,9 @@ app = typer.Typer(
 )
 app.command("train", cls=train.TrainCommand)(train.train)
 app.command("similar")(similar.similar)
+app.command("analogy")(analogy.analogy)
+app.command("odd")(odd.odd)
+app.command("eval")(eval.evaluate)
 app.command("info")(info.info)
 
 

@@ -6,12 +6,31 @@ import json
 import re
 import sys
 import unicodedata
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-__all__ = ["align", "shorten", "shown", "width", "write_json"]
+if TYPE_CHECKING:
+    from w2v_sgns.evaluation.report import Table
+    from w2v_sgns.vectors.vectors import Neighbours
+
+__all__ = [
+    "Markdown",
+    "Terminal",
+    "align",
+    "hits_document",
+    "hits_table",
+    "shorten",
+    "shown",
+    "warn",
+    "width",
+    "write_json",
+]
+
+COLUMNS = 80
+WIDEST_WORD = 60  # columns of a word in a list; --json has all of it
 
 JOINERS = "\u200c\u200d"  # invisible, but Persian and Indic words are spelled with them
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -76,3 +95,71 @@ def write_json(document: Any) -> None:
     except UnicodeEncodeError:
         text = json.dumps(document, indent=2)
     typer.echo(text)
+
+
+def hits_table(title: str, hits: Neighbours) -> list[str]:
+    """Return the lines of a list of words and their scores."""
+    if not hits:
+        return [_word(title), "  no neighbours: the vector is zero, or no other word may answer"]
+    rows = [("  " + _word(other), f"{score:.4f}") for other, score in hits]
+    return [_word(title), *align(rows, right=[1])]
+
+
+def hits_document(hits: Neighbours, score: str) -> list[dict[str, Any]]:
+    """Return words and their scores for JSON."""
+    return [{"word": word, score: round(value, 6)} for word, value in hits]
+
+
+def _word(word: str) -> str:
+    return shorten(shown(word), WIDEST_WORD) or "(the empty word)"
+
+
+def warn(line: str) -> None:
+    """Print one line on stderr."""
+    typer.echo(f"w2v: {shown(line)}", err=True)
+
+
+class Terminal:
+    """Tables and notes for 80 columns."""
+
+    def table(self, table: Table) -> Iterator[str]:
+        """Yield a title and the columns; a first column that is too wide is cut."""
+        yield from _wrapped(shown(table.title), "")
+        rows = [list(map(shown, row)) for row in table.rows]
+        others = align([row[1:] for row in rows], right=range(len(rows[0])))
+        most = COLUMNS - 2 - max(map(width, others))
+        names = [[shorten(row[0], most)] for row in rows]
+        for name, rest in zip(align([*names]), others, strict=True):
+            yield f"{name}{' ' * (max(width(cell[0]) for cell in names) - width(name))}  {rest}"
+
+    def notes(self, lines: Sequence[str]) -> Iterator[str]:
+        """Yield the notes, wrapped."""
+        for line in lines:
+            yield from _wrapped(shown(line), "  ")
+
+
+class Markdown:
+    """The same as Markdown."""
+
+    def table(self, table: Table) -> Iterator[str]:
+        """Yield a heading and a table whose numbers stand at the right."""
+        yield from [f"### {_plain(table.title)}", ""]
+        for place, row in enumerate(table.rows):
+            yield "| " + " | ".join(map(_plain, row)) + " |"
+            if place == 0:
+                yield "|---|" + "---:|" * (len(row) - 1)
+        yield ""
+
+    def notes(self, lines: Sequence[str]) -> Iterator[str]:
+        """Yield the notes as a list."""
+        return (f"- {_plain(line)}" for line in lines)
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    further = indent + "  "
+    return wrap(text, COLUMNS, initial_indent=indent, subsequent_indent=further) or [""]
+
+
+def _plain(text: str) -> str:
+    """Return text that Markdown shows as it is, on one line."""
+    return re.sub(r"([\\`*_|<>\[\]#])", r"\\\1", shown(text))

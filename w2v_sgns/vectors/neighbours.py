@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from w2v_sgns.errors import ConfigError
 
-__all__ = ["nearest", "unit"]
+__all__ = ["Hits", "check_counts", "nearest", "unit"]
 
 BLOCK_BYTES = 1 << 21  # of rows a step: stays in the cache between norms and products
 PRODUCT_BYTES = 1 << 24  # of rows a matrix product: its threads meet less often
@@ -54,9 +54,7 @@ def nearest(
     Raises:
         ConfigError: `topn` or `restrict` is below 1, or the widths differ.
     """
-    for name, value in (("--top", topn), ("--restrict", 1 if restrict is None else restrict)):
-        if value < 1:
-            raise ConfigError(f"{name} must be at least 1, not {value}")
+    check_counts(topn, restrict)
     directions = unit(np.atleast_2d(np.asarray(queries, np.float64)))
     if directions.shape[1] != matrix.shape[1]:
         raise ConfigError(f"a query has {directions.shape[1]} numbers, needed: {matrix.shape[1]}")
@@ -68,6 +66,17 @@ def nearest(
         for place, hits in zip(asked, search.run(), strict=True):
             answers[place] = hits
     return answers
+
+
+def check_counts(topn: int, restrict: int | None) -> None:
+    """Refuse to look for fewer than one word, or among fewer.
+
+    Raises:
+        ConfigError: `topn` or `restrict` is below 1.
+    """
+    for name, value in (("--top", topn), ("--restrict", 1 if restrict is None else restrict)):
+        if value < 1:
+            raise ConfigError(f"{name} must be at least 1, not {value}")
 
 
 def unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,14 +10,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from w2v_sgns.corpus.vocabulary import Vocabulary, decode_word
-from w2v_sgns.errors import FormatError, UnknownWordError
+from w2v_sgns.errors import ConfigError, FormatError, UnknownWordError
 from w2v_sgns.vectors.neighbours import nearest, unit
+from w2v_sgns.vectors.products import nearest_by_product
+from w2v_sgns.vectors.questions import Asked, read_question
+
+if TYPE_CHECKING:
+    from w2v_sgns.evaluation.analogy import AnalogyResult
+    from w2v_sgns.evaluation.similarity import SimilarityResult
+    from w2v_sgns.vectors.ann import Index
 
 __all__ = ["Vectors"]
 
@@ -92,7 +99,7 @@ class Vectors:
     def __repr__(self) -> str:
         return f"<Vectors of {len(self):,} words × {self.vector_size}>"
 
-    def rows(self, words: Sequence[str]) -> list[int]:
+    def rows(self, words: Sequence[str | bytes]) -> list[int]:
         """Return the row of every word.
 
         Raises:
@@ -114,43 +121,146 @@ class Vectors:
         return float((left * right).sum().clip(-1, 1))
 
     def most_similar(
-        self, positive: Words, *, topn: int = 10, restrict: int | None = None
+        self,
+        positive: Asked = None,
+        negative: Asked = None,
+        *,
+        topn: int = 10,
+        restrict: int | None = None,
+        index: Index | None = None,
     ) -> Neighbours:
-        """Return the words of largest cosine to a word, or to the mean direction of several.
+        """Return the words of largest cosine to the mean direction of what is asked.
 
-        The asked words themselves are left out. A zero vector has no neighbours.
+        Every vector counts with length 1; what is `negative` is subtracted. The asked words
+        themselves are left out. Where no direction remains there are no neighbours.
 
         Args:
-            positive: a word, or several.
+            positive: a word, a vector, several of them, or pairs of one and its weight.
+            negative: likewise.
             topn: most neighbours.
             restrict: only the first so many rows compete (the most frequent words).
+            index: an approximate search to ask instead of the exact one.
 
         Raises:
             UnknownWordError: a word is not there.
-            ConfigError: `topn` or `restrict` is below 1.
+            ConfigError: nothing is asked, `topn` or `restrict` is below 1, or both `restrict`
+                and `index` are given.
         """
-        rows = self.rows([positive] if isinstance(positive, (str, bytes)) else positive)
-        mean = unit(self.matrix[rows].astype(np.float64)).sum(axis=0, keepdims=True)
-        (hits,) = nearest(self.matrix, mean, topn=topn, restrict=restrict, exclude=[rows])
-        return self._named(hits)
+        asked = read_question(self, positive, negative)
+        (found,) = self._nearest(asked.mean(), [asked.rows], topn, restrict, index)
+        return found
+
+    def most_similar_cosmul(
+        self,
+        positive: Asked = None,
+        negative: Asked = None,
+        *,
+        topn: int = 10,
+        restrict: int | None = None,
+    ) -> Neighbours:
+        """Return the words of largest product of shifted cosines (3CosMul), with that product.
+
+        Raises:
+            UnknownWordError: a word is not there.
+            ConfigError: nothing is asked, or `topn` or `restrict` is below 1.
+        """
+        asked = read_question(self, positive, negative)
+        return self._named(
+            nearest_by_product(
+                self.matrix,
+                asked.signed(1),
+                asked.signed(-1),
+                topn=topn,
+                restrict=restrict,
+                exclude=asked.rows,
+            )
+        )
+
+    def similar_by_vector(
+        self,
+        vector: ArrayLike,
+        *,
+        topn: int = 10,
+        restrict: int | None = None,
+        index: Index | None = None,
+    ) -> Neighbours:
+        """Return the words of largest cosine to a vector (d,); no word is left out.
+
+        Raises:
+            ConfigError: the vector has another width, or `topn` or `restrict` is below 1.
+        """
+        asked = np.asarray(vector, np.float64)[None, :]
+        return self.most_similar(asked, topn=topn, restrict=restrict, index=index)
+
+    def doesnt_match(self, words: Sequence[str]) -> str:
+        """Return the word least like the mean direction of all; ties go to the first.
+
+        Words whose vector is zero have no direction and are never the answer.
+
+        Raises:
+            UnknownWordError: names all words that are missing.
+            ConfigError: fewer than three words, or fewer than three with a direction.
+        """
+        directions = unit(self[list(words)].astype(np.float64))
+        valid = (directions != 0).any(axis=1)
+        if valid.sum() < 3:
+            raise ConfigError(
+                f"the odd one out needs at least three words that are not zero, not {valid.sum()}"
+            )
+        cosines = (directions * unit(directions.sum(axis=0, keepdims=True))).sum(axis=1)
+        return words[int(np.where(valid, cosines.round(12), np.inf).argmin())]
 
     def most_similar_each(
-        self, words: Sequence[str], *, topn: int = 10, restrict: int | None = None
+        self,
+        words: Sequence[str],
+        *,
+        topn: int = 10,
+        restrict: int | None = None,
+        index: Index | None = None,
     ) -> list[Neighbours]:
         """Return for every word its own nearest words; one pass over the matrix serves all.
 
         Raises:
             UnknownWordError: names all words that are missing.
-            ConfigError: `topn` or `restrict` is below 1.
+            ConfigError: `topn` or `restrict` is below 1, or `restrict` is given with `index`.
         """
         rows = self.rows(words)
-        found = nearest(
-            self.matrix,
-            self.matrix[rows],
-            topn=topn,
-            restrict=restrict,
-            exclude=[[row] for row in rows],
-        )
+        return self._nearest(self.matrix[rows], [[row] for row in rows], topn, restrict, index)
+
+    def evaluate_analogies(self, path: Path | str, **options: Any) -> AnalogyResult:
+        """Ask the analogy questions of a file or folder; options as in evaluation.analogy.
+
+        Raises:
+            FormatError: the file cannot be read or holds no analogies.
+        """
+        from w2v_sgns.evaluation.analogy import evaluate_analogies
+
+        return evaluate_analogies(self, path, **options)
+
+    def evaluate_similarity(self, path: Path | str, **options: Any) -> SimilarityResult:
+        """Compare cosines with the scores of a file of word pairs; see evaluation.similarity.
+
+        Raises:
+            FormatError: the file cannot be read or holds no pairs.
+        """
+        from w2v_sgns.evaluation.similarity import evaluate_similarity
+
+        return evaluate_similarity(self, path, **options)
+
+    def _nearest(
+        self,
+        queries: NDArray[Any],
+        exclude: list[list[int]],
+        topn: int,
+        restrict: int | None,
+        index: Index | None,
+    ) -> list[Neighbours]:
+        if index is None:
+            found = nearest(self.matrix, queries, topn=topn, restrict=restrict, exclude=exclude)
+        elif restrict is not None:
+            raise ConfigError("--restrict needs the exact search; leave out --index")
+        else:
+            found = index.nearest(queries, topn=topn, exclude=exclude)
         return [self._named(hits) for hits in found]
 
     def _named(self, hits: list[tuple[int, float]]) -> Neighbours:

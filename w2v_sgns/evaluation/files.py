@@ -1,0 +1,202 @@
+"""Files of questions, told apart by their lines: analogies, lists of alternatives, scored pairs.
+
+A line that fits no question is kept with its number and never stops the reading. Folders are the
+business of folders.py.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from w2v_sgns.errors import FormatError
+from w2v_sgns.evaluation.questions import (
+    Analogies,
+    Analogy,
+    Malformed,
+    Pair,
+    Pairs,
+    Questions,
+    google_groups,
+)
+from w2v_sgns.formats.sniff import HEAD_BYTES, looks_like
+
+__all__ = ["alternatives", "is_alternatives", "read_lines", "read_questions"]
+
+GOOGLE, BATS, PAIRS = "analogies", "alternatives", "pairs"
+LINES_LOOKED_AT = 200
+MOST_BYTES = 1 << 30  # a larger file is no list of questions
+NO_SECTION = "(no section)"
+SEPARATOR = re.compile(r"\s*[,;]\s*")
+TEXT = re.compile(r"text \(|an empty file")
+
+
+def read_questions(path: Path | str) -> Questions:
+    """Read a file or a folder of questions; what it holds is told by its content.
+
+    Raises:
+        FormatError: missing, unreadable, or holds nothing that could be asked.
+    """
+    path = Path(path)
+    if path.is_dir():
+        from w2v_sgns.evaluation.folders import read_folder
+
+        return read_folder(path)
+    lines = list(read_lines(path))
+    kind = _kind(lines)
+    if kind == GOOGLE:
+        return _google(path, lines)
+    if kind == PAIRS:
+        return _pairs(path, lines)
+    if kind == BATS:
+        questions, malformed = alternatives(path, lines)
+        return Analogies(str(path), "word lists (BATS)", malformed, questions=questions)
+    raise _unusable(path, lines)
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are neither blank nor a comment, with their numbers.
+
+    Raises:
+        FormatError: missing, unreadable or much too large.
+    """
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise FormatError(f"{path}: too large for a file of questions")
+        raw = path.read_bytes()
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be read: {error.strerror}") from error
+    text = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    for number, line in enumerate(text.split("\n"), start=1):
+        line = line.strip()
+        if line and not line.startswith("#"):
+            yield number, line
+
+
+def _kind(lines: list[tuple[int, str]]) -> str | None:
+    """Return what most of the first lines look like."""
+    votes = Counter(_line_kind(line) for _, line in lines[:LINES_LOOKED_AT])
+    if votes["section"]:
+        return GOOGLE
+    best = max((GOOGLE, PAIRS, BATS), key=lambda kind: votes[kind])
+    return best if votes[best] else None
+
+
+def _line_kind(line: str) -> str:
+    if line.startswith(":"):
+        return "section"
+    fields = _fields(line)
+    if len(fields) >= 3 and _number(fields[2]) is not None:
+        return PAIRS
+    if is_alternatives(line):
+        return BATS
+    return GOOGLE if len(line.split()) == 4 else "none"
+
+
+def is_alternatives(line: str) -> bool:
+    """Return whether a line is a word, a tab, and its answers with slashes between."""
+    fields = line.split("\t")
+    return len(fields) == 2 and all(field.strip() for field in fields)
+
+
+def _google(path: Path, lines: list[tuple[int, str]]) -> Analogies:
+    """Read `: section` headers and lines of four words."""
+    questions: list[Analogy] = []
+    malformed: list[Malformed] = []
+    section = NO_SECTION
+    for number, line in lines:
+        words = line.split()
+        if line.startswith(":"):
+            section = line.lstrip(": ").strip() or NO_SECTION
+        elif len(words) == 4:
+            a, b, c, answer = words
+            questions.append(Analogy(section, a, b, c, (answer,)))
+        else:
+            found = f"{len(words)} word{'s' * (len(words) != 1)}, needed: 4"
+            malformed.append(Malformed(str(path), number, found))
+    if not questions:
+        raise _unusable(path, lines)
+    groups = google_groups(list(dict.fromkeys(question.section for question in questions)))
+    return Analogies(str(path), "analogies (Google)", malformed, questions=questions, groups=groups)
+
+
+def alternatives(path: Path, lines: list[tuple[int, str]]) -> tuple[list[Analogy], list[Malformed]]:
+    """Read `word<TAB>answer/answer/…` and ask of every line with every other as the example.
+
+    The example's first answer is its b; any answer of the line that is asked counts as right.
+    """
+    entries: list[tuple[str, tuple[str, ...]]] = []
+    malformed: list[Malformed] = []
+    for number, line in lines:
+        word, _, rest = line.partition("\t")
+        answers = tuple(answer.strip() for answer in rest.split("/") if answer.strip())
+        if answers and word.strip() and "\t" not in rest.strip():
+            entries.append((word.strip(), answers))
+        else:
+            message = "needed: a word, a tab, and its answers with / between"
+            malformed.append(Malformed(str(path), number, message))
+    questions = [
+        Analogy(path.stem, a, b[0], c, answers)
+        for place, (a, b) in enumerate(entries)
+        for other, (c, answers) in enumerate(entries)
+        if place != other
+    ]
+    return questions, malformed
+
+
+def _pairs(path: Path, lines: list[tuple[int, str]]) -> Pairs:
+    """Read two words and a score a line; the first line may be a header."""
+    pairs: list[Pair] = []
+    malformed: list[Malformed] = []
+    header = None
+    for place, (number, line) in enumerate(lines):
+        fields = _fields(line)
+        score = _number(fields[2]) if len(fields) >= 3 else None
+        if score is not None and fields[0] and fields[1]:
+            pairs.append(Pair(fields[0], fields[1], score))
+        elif place == 0 and len(fields) >= 3:
+            header = f"{path}:{number}"
+        else:
+            malformed.append(Malformed(str(path), number, _pair_fault(fields)))
+    if not pairs:
+        raise _unusable(path, lines)
+    return Pairs(str(path), "word pairs", malformed, header, pairs=pairs)
+
+
+def _pair_fault(fields: list[str]) -> str:
+    if len(fields) < 3:
+        return f"{len(fields)} field{'s' * (len(fields) != 1)}, needed: two words and a score"
+    return f"the score {fields[2]!a:.40} is no number, or a word is empty"
+
+
+def _fields(line: str) -> list[str]:
+    """Split at tabs, else at commas or semicolons, else at blanks."""
+    if "\t" in line:
+        return [field.strip() for field in line.split("\t")]
+    fields = SEPARATOR.split(line)
+    return fields if len(fields) > 1 else line.split()
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _unusable(path: Path, lines: list[tuple[int, str]]) -> FormatError:
+    with path.open("rb") as stream:
+        seen = looks_like(stream.read(HEAD_BYTES))
+    seen = (
+        f"its first line is {lines[0][1]!a:.60}"
+        if lines and TEXT.match(seen)
+        else (f"looks like {seen}")
+    )
+    return FormatError(
+        f"{path}: no usable questions, no usable pairs; {seen}; needed: four words a line, or two "
+        "words and a score"
+    )
