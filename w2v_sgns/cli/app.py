@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from types import FrameType
 from typing import Annotated, Any
 
@@ -18,7 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from w2v_sgns import __version__
-from w2v_sgns.cli import info, similar, train
+from w2v_sgns.cli import export, info, similar, train
 from w2v_sgns.cli.options import asked_for_debug
 from w2v_sgns.cli.output import shown
 from w2v_sgns.errors import W2VError
@@ -37,7 +38,10 @@ class Verbs(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the verb."""
         try:
-            result = super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                warnings.simplefilter("always", UserWarning)
+                result = super().invoke(ctx)
             sys.stdout.flush()  # here a full disk can still be told
             return result
         except BrokenPipeError:
@@ -64,6 +68,7 @@ app = typer.Typer(
 app.command("train", cls=train.TrainCommand)(train.train)
 app.command("similar")(similar.similar)
 app.command("info")(info.info)
+app.command("export")(export.export)
 
 
 def _print_version(value: bool) -> None:
@@ -106,6 +111,11 @@ def _line(error: BaseException) -> str:
 
 def _tell(line: str) -> None:
     typer.echo(f"w2v: {shown(line)}", err=True)
+
+
+def _show_warning(message: Warning | str, *place: Any, **more: Any) -> None:
+    """Say what is odd about a file in one line, without a place in the program."""
+    _tell(f"warning: {message}")
 
 
 def _drop_output() -> None:
