@@ -42,9 +42,7 @@ def test_words_per_second(rate: float, text: str) -> None:
 
 def test_the_figures_of_a_moment() -> None:
     # 300,000 words in half a second; 700,000 are left: 1.17 seconds
-    assert progress.training_text(training()) == (
-        "600 k words/s  lr 0.0312  loss 2.346  0:01 left"
-    )
+    assert progress.training_text(training()) == ("600 k words/s  lr 0.0312  loss 2.346  0:01 left")
     unknown = progress.training_text(training(done=0, seconds=0.0, loss=float("nan")))
     assert unknown == "0 k words/s  lr 0.0312  loss n/a  ? left"
 
