@@ -70,6 +70,10 @@ def test_help_loads_no_numba() -> None:
     assert "numba" not in loaded_after(RUN_MAIN, "--help")
 
 
-@pytest.mark.parametrize("verb", [("similar", "king", "--model"), ("info",)], ids=lambda v: v[0])
+@pytest.mark.parametrize(
+    "verb",
+    [("similar", "king", "--model"), ("info",), ("export", "-", "--limit", "1", "-m")],
+    ids=lambda v: v[0],
+)
 def test_queries_load_no_numba(verb: tuple[str, ...], demo_model: Path) -> None:
     assert "numba" not in loaded_after(RUN_MAIN, *verb, demo_model)

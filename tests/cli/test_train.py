@@ -255,7 +255,7 @@ def test_a_folder_as_corpus() -> None:
 OUTPUTS = {
     "missing/model.safetensors": "folder",
     "corpus.txt/model.safetensors": "corpus.txt",  # a file as parent: root cannot write it either
-    "model.bin": ".safetensors",
+    "model.pt": ".safetensors",
     "model": ".safetensors",
     "old.safetensors": "--force",
     "folder.safetensors": "folder.safetensors",

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from types import FrameType
 from typing import Annotated, Any
 
@@ -18,7 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from w2v_sgns import __version__
-from w2v_sgns.cli import analogy, eval, info, odd, similar, train
+from w2v_sgns.cli import analogy, eval, export, info, odd, similar, train
 from w2v_sgns.cli.options import asked_for_debug
 from w2v_sgns.cli.output import shown
 from w2v_sgns.errors import W2VError
@@ -37,7 +38,10 @@ class Verbs(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the verb."""
         try:
-            result = super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                warnings.simplefilter("always", UserWarning)
+                result = super().invoke(ctx)
             sys.stdout.flush()  # here a full disk can still be told
             return result
         except BrokenPipeError:
@@ -68,6 +72,7 @@ app.command("analogy")(analogy.analogy)
 app.command("odd")(odd.odd)
 app.command("eval")(eval.evaluate)
 app.command("info")(info.info)
+app.command("export")(export.export)
 
 
 def _print_version(value: bool) -> None:
@@ -118,6 +123,11 @@ def _settle_output() -> None:
         sys.stdout.flush()
     except OSError:
         _drop_output()
+
+
+def _show_warning(message: Warning | str, *place: Any, **more: Any) -> None:
+    """Say what is odd about a file in one line, without a place in the program."""
+    _tell(f"warning: {message}")
 
 
 def _drop_output() -> None:

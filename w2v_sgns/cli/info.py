@@ -51,13 +51,16 @@ def info(
 
 def _lines(description: Description, checksum: str | None) -> Iterator[str]:
     yield from _field("file", shown(str(description.path)))
-    yield from _field("format", description.format)
+    packed = f", {description.packed}" if description.packed else ""
+    yield from _field("format", description.format + packed)
     yield from _field("words", f"{description.words:,}")
     yield from _field("dimensions", f"{description.dimensions:,}")
     yield from _field("dtype", description.dtype)
     yield from _field("size", f"{_size(description.bytes)} ({description.bytes:,} bytes)")
     if description.tokens is not None:
         yield from _field("tokens", f"{description.tokens:,} (sum of the words' counts)")
+    for note in description.notes:
+        yield from _field("note", shown(note))
     if checksum:
         yield from _field("digest", checksum)
     yield from _block("tensors", align(_tensors(description)))

@@ -22,13 +22,14 @@ from w2v_sgns.evaluation.questions import (
     Questions,
     google_groups,
 )
-from w2v_sgns.formats.sniff import HEAD_BYTES, looks_like
+from w2v_sgns.formats.sniff import looks_like
 
 __all__ = ["alternatives", "is_alternatives", "read_lines", "read_questions"]
 
 GOOGLE, BATS, PAIRS = "analogies", "alternatives", "pairs"
 LINES_LOOKED_AT = 200
 MOST_BYTES = 1 << 30  # a larger file is no list of questions
+HEAD_BYTES = 512  # looked at, to say what a useless file is
 NO_SECTION = "(no section)"
 SEPARATOR = re.compile(r"\s*[,;]\s*")
 TEXT = re.compile(r"text \(|an empty file")

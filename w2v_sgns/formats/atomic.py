@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from w2v_sgns.errors import OutputError
 
-__all__ = ["check_writable", "replacing"]
+__all__ = ["SUFFIXES", "check_writable", "replacing", "replacing_all"]
 
-SUFFIXES = (".safetensors",)  # what can be written today
+SUFFIXES = (".safetensors", ".bin", ".txt", ".vec")  # a model, or its vectors only
 
 
 def check_writable(
-    path: Path | str, *, force: bool = False, suffixes: tuple[str, ...] = SUFFIXES
+    path: Path | str, *, force: bool = False, suffixes: tuple[str, ...] | None = SUFFIXES
 ) -> Path:
     """Return the file that would be written (links followed), or say why it cannot be.
 
@@ -33,7 +33,7 @@ def check_writable(
             file without `force`.
     """
     path = Path(path)
-    if path.suffix.lower() not in suffixes:
+    if suffixes is not None and path.suffix.lower() not in suffixes:
         raise OutputError(
             f"{path}: the output must end in {' or '.join(suffixes)}, not {path.suffix!r}; "
             f"try {path.with_suffix(suffixes[0]) if path.name else 'model' + suffixes[0]}"
@@ -54,29 +54,51 @@ def check_writable(
 
 
 @contextmanager
-def replacing(path: Path | str, *, force: bool = False) -> Iterator[BinaryIO]:
+def replacing(
+    path: Path | str, *, force: bool = False, suffixes: tuple[str, ...] | None = SUFFIXES
+) -> Iterator[BinaryIO]:
     """Give a stream whose bytes become the file when the block ends without an exception.
 
     Raises:
         OutputError: the place is refused (see :func:`check_writable`), or writing fails; then
             the temporary file is gone and an old file is as it was.
     """
-    target = check_writable(path, force=force)
+    with replacing_all([path], force=force, suffixes=suffixes) as (stream,):
+        yield stream
+
+
+@contextmanager
+def replacing_all(
+    paths: Sequence[Path | str],
+    *,
+    force: bool = False,
+    suffixes: tuple[str, ...] | None = None,
+) -> Iterator[list[BinaryIO]]:
+    """Give streams for files that belong together: all of them are replaced, or none.
+
+    Raises:
+        OutputError: as :func:`replacing`.
+    """
+    targets = [check_writable(path, force=force, suffixes=suffixes) for path in paths]
+    shown = " and ".join(map(str, paths))
     try:
-        descriptor, temporary = _create_beside(target)
-        try:
-            with os.fdopen(descriptor, "wb") as stream:
-                yield stream
+        with ExitStack() as cleaning:
+            streams, temporaries = [], []
+            for target in targets:
+                descriptor, temporary = _create_beside(target)
+                cleaning.callback(temporary.unlink, missing_ok=True)
+                temporaries.append(temporary)
+                streams.append(cleaning.enter_context(os.fdopen(descriptor, "wb")))
+            yield cast(list[BinaryIO], streams)
+            for stream in streams:
                 stream.flush()
                 os.fsync(stream.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
+                stream.close()
+            for temporary, target in zip(temporaries, targets, strict=True):
+                os.replace(temporary, target)
     except OSError as error:
         raise OutputError(
-            f"{path}: cannot be written: {error.strerror or error}; nothing was changed there"
+            f"{shown}: cannot be written: {error.strerror or error}; nothing was changed there"
         ) from error
 
 

@@ -27,6 +27,8 @@ class Description:
     dtype: str
     bytes: int  # size of the file
     tokens: int | None = None  # sum of the counts
+    packed: str | None = None  # "gzip" and the like
+    notes: tuple[str, ...] = ()  # what is odd about the file
     tensors: Mapping[str, NDArray[Any]] = field(default_factory=dict, repr=False)
     config: dict[str, Any] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
@@ -55,4 +57,5 @@ class Description:
         names = ("format", "words", "dimensions", "dtype", "bytes", "tokens")
         plain = {name: getattr(self, name) for name in names}
         story = {name: getattr(self, name) for name in ("config", "provenance", "history")}
-        return {"file": str(self.path), **plain, "tensors": shapes, **story}
+        notes = {"packed": self.packed, "notes": list(self.notes)}
+        return {"file": str(self.path), **plain, **notes, "tensors": shapes, **story}

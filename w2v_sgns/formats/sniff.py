@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["HEAD_BYTES", "looks_like"]
-
-HEAD_BYTES = 512  # looked at
+__all__ = ["is_known", "looks_like"]
 
 MAGIC = (
     (b"\x1f\x8b", "gzip data"),
@@ -30,6 +28,15 @@ HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html|head|body)\b"
 WORD2VEC = re.compile(rb"(\d{1,19}) (\d{1,19})\s*\n")
 
 
+def is_known(head: bytes) -> bool:
+    """Return whether a file that begins so is of a kind that is no text of vectors."""
+    return bool(
+        head.startswith(tuple(magic for magic, _ in MAGIC))
+        or HTML.match(head)
+        or PICKLE.match(head)
+    )
+
+
 def looks_like(head: bytes) -> str:
     """Return a few words on what begins with these bytes."""
     for magic, name in MAGIC:
@@ -47,6 +54,8 @@ def looks_like(head: bytes) -> str:
 
 
 def _text_or_bytes(head: bytes) -> str:
+    if head[257:262] == b"ustar":
+        return "a tar archive; unpack it and name the file"
     if not head.strip(b"\0"):
         return "zero bytes"
     try:

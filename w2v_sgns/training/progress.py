@@ -156,6 +156,8 @@ def summary(model: Model, last: Event, output: Path) -> Iterator[str]:
         first = f"{losses[0]:.4f} in the first epoch, " if len(losses) > 1 else ""
         yield f"loss        {first}{losses[-1]:.4f} in the last: mean per positive pair"
     yield f"written     {output} ({human_bytes(output.stat().st_size)})"
+    if output.suffix.lower() != ".safetensors":
+        yield "            vectors only: training cannot be resumed from this file"
     yield f"next        {next_command(model, output)}"
 
 

@@ -7,7 +7,7 @@ formats/'s.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -51,16 +51,38 @@ class Vectors:
         self.vocabulary = vocabulary
 
     @classmethod
-    def load(cls, path: Path | str) -> Self:
-        """Open the input vectors of any readable file.
+    def load(
+        cls,
+        path: Path | str,
+        *,
+        limit: int | None = None,
+        words: Iterable[str | bytes] | None = None,
+    ) -> Self:
+        """Open the input vectors of any readable file, or only its first rows or some words.
+
+        What is odd about the file is told by a FormatWarning.
 
         Raises:
             FormatError: missing, damaged or of an unknown kind.
+            ConfigError: `limit` is below 1.
         """
         from w2v_sgns.formats import load_vectors
 
-        loaded = load_vectors(path)
+        loaded = load_vectors(path, limit=limit, words=words)
         return cls(loaded.matrix, loaded.vocabulary)
+
+    def save(self, path: Path | str, *, format: str | None = None, force: bool = False) -> None:
+        """Write the vectors in the format that the suffix means, or the named one.
+
+        Formats: safetensors, text, binary, glove, npy, tsv, parquet, folder.
+
+        Raises:
+            OutputError: the place or a word is refused, or writing fails.
+            ConfigError: no such format.
+        """
+        from w2v_sgns.formats import save_vectors
+
+        save_vectors(self, path, format=format, force=force)
 
     @property
     def vector_size(self) -> int:

@@ -1,0 +1,109 @@
+"""word2vec binary: rows that cross blocks, long words, memory, damage."""
+
+from __future__ import annotations
+
+import gzip
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from w2v_sgns import Vectors
+from w2v_sgns.corpus.vocabulary import Vocabulary
+from w2v_sgns.errors import FormatError
+from w2v_sgns.formats import load
+from w2v_sgns.formats.rows import Selection
+
+WORD = st.binary(max_size=40).filter(lambda w: not set(w) & set(b" \t\n\v\f\r"))
+
+
+def many(rows: int, dim: int) -> Vectors:
+    matrix = np.random.default_rng(1).standard_normal((rows, dim)).astype(np.float32)
+    return Vectors(matrix, Vocabulary.from_words(f"word{row}" for row in range(rows)))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(WORD, min_size=1, max_size=20, unique=True),
+    st.integers(1, 9),
+    st.lists(st.booleans(), min_size=20, max_size=20),
+    st.randoms(use_true_random=False),
+)
+def test_any_words_any_line_ends(tmp_path_factory, words, dim, ends, random) -> None:
+    # Raw bytes as numbers: every pattern, NaN and infinity among them.
+    rows = [random.randbytes(4 * dim) for _ in words]
+    raw = b"%d %d\n" % (len(words), dim)
+    for word, row, end in zip(words, rows, ends, strict=False):
+        raw += word + b" " + row + b"\n" * end
+    file = tmp_path_factory.mktemp("any") / "v.bin"
+    file.write_bytes(raw)
+    from w2v_sgns.formats.header import layout_of
+
+    layout = layout_of(raw)
+    assert layout is not None
+    if not layout.binary:
+        return  # numbers that look like text, from tiny rows
+    try:
+        found = load(file)
+    except FormatError as error:  # rubbish that looks like wider floats
+        assert "8-byte" in str(error)
+        return
+    assert list(found.vocabulary.iter_bytes()) == words
+    assert found.matrix.tobytes() == b"".join(rows)
+
+
+def test_many_blocks_and_some_rows(tmp_path: Path) -> None:
+    vectors = many(5_000, 300)
+    file = tmp_path / "v.bin"
+    vectors.save(file)
+    assert np.array_equal(load(file).matrix, vectors.matrix)
+    wanted = frozenset([b"word4999", b"word7", b"none"])
+    some = load(file, Selection(None, wanted))
+    assert list(some.vocabulary) == ["word7", "word4999"]
+    assert np.array_equal(some.matrix, vectors.matrix[[7, 4999]])
+    assert len(load(file, Selection(10, None)).vocabulary) == 10
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_memory_is_the_matrix_and_little_more(packed: bool, tmp_path: Path) -> None:
+    vectors = many(20_000, 300)
+    vectors.save(tmp_path / "v.bin")
+    if packed:
+        raw = (tmp_path / "v.bin").read_bytes()
+        (tmp_path / "v.bin").write_bytes(gzip.compress(raw, 1))
+    tracemalloc.start()
+    try:
+        load(tmp_path / "v.bin")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < vectors.matrix.nbytes * (1.13 if packed else 1) + 20_000 * 120 + (8 << 20)
+
+
+def test_looking_keeps_no_numbers(tmp_path: Path) -> None:
+    many(5_000, 300).save(tmp_path / "v.bin")
+    tracemalloc.start()
+    try:
+        found = load(tmp_path / "v.bin", keep=False)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (len(found.vocabulary), found.matrix.shape) == (5_000, (0, 300))
+    assert peak < 8 << 20
+
+
+def test_a_word_without_end_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "v.bin").write_bytes(b"9 2\nab \0\0\0\0\0\0\0\0" + b"x" * (3 << 20))
+    with pytest.raises(FormatError, match="byte 15: row 2: no blank ends the word within"):
+        load(tmp_path / "v.bin")
+
+
+def test_a_packed_file_that_is_cut_says_after_how_many_rows(tmp_path: Path) -> None:
+    many(5_000, 300).save(tmp_path / "v.bin")
+    packed = gzip.compress((tmp_path / "v.bin").read_bytes(), 1)
+    (tmp_path / "v.bin").write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(FormatError, match=r"gzip data ended early.*; 2,\d\d\d rows were read"):
+        load(tmp_path / "v.bin")

@@ -1,0 +1,248 @@
+"""Vectors out: which matrix, in which format, with what is lost said.
+
+The formats' modules write the bytes, atomic.py puts the files in place. A word that a format
+cannot hold is refused before anything is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2v_sgns.corpus.vocabulary import Vocabulary
+from w2v_sgns.errors import ConfigError, OutputError
+from w2v_sgns.formats import arrow, binary, folder, native, npy, projector, text
+from w2v_sgns.formats.atomic import replacing, replacing_all
+from w2v_sgns.formats.rows import plural
+
+__all__ = ["FORMATS", "Written", "format_named", "write", "write_stream"]
+
+BLOCK_ROWS = 1 << 14
+LISTED = 5  # words in a message
+MOST_WORD = text.MOST_WORD
+BLANKS = b" \t\n\v\f\r"
+DTYPES = ("float32", "float16", "int8")
+
+Matrix = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written.
+
+    Attributes:
+        format: its title.
+        files: all of them.
+        error: the largest relative error of a row that a narrow dtype made; None: exact.
+    """
+
+    format: str
+    files: tuple[Path, ...]
+    error: float | None = None
+
+
+@dataclass(frozen=True)
+class Format:
+    """A way to write.
+
+    Attributes:
+        name: for --format.
+        title: for people.
+        suffixes: that mean this format.
+        write: takes a stream, rows and words where the format is one stream.
+        forbidden: bytes that no word may hold.
+        dtypes: that it can store.
+    """
+
+    name: str
+    title: str
+    suffixes: tuple[str, ...] = ()
+    write: Callable[[BinaryIO, Matrix, Vocabulary], None] | None = None
+    forbidden: bytes = b""
+    dtypes: tuple[str, ...] = ("float32",)
+
+
+def _glove(stream: BinaryIO, matrix: Matrix, words: Vocabulary) -> None:
+    text.write(stream, matrix, words, header=False)
+
+
+FORMATS = (
+    Format("safetensors", native.TITLE, (".safetensors",), dtypes=DTYPES),
+    Format("text", "word2vec text", (".txt", ".vec"), text.write, BLANKS),
+    Format("binary", "word2vec binary", (".bin",), binary.write, BLANKS),
+    Format("glove", "GloVe text", (), _glove, BLANKS),
+    Format("npy", "NumPy .npy + words", (".npy",), forbidden=b"\n", dtypes=DTYPES[:2]),
+    Format("tsv", "TensorBoard projector TSV", (".tsv",)),
+    Format("parquet", arrow.TITLE, (".parquet",), arrow.write),
+    Format("folder", folder.TITLE, forbidden=BLANKS),
+)
+
+
+def format_named(name: str | None, path: Path | str) -> Format:
+    """Return the format of that name, or the one that the path's suffix means.
+
+    Raises:
+        ConfigError: no such format, or a suffix that means none.
+    """
+    names = ", ".join(known.name for known in FORMATS)
+    if name is not None:
+        found = next((known for known in FORMATS if known.name == name), None)
+        if found is None:
+            raise ConfigError(f"--format must be one of {names}, not {name!r}")
+        return found
+    suffix = Path(path).suffix.lower()
+    found = next((known for known in FORMATS if suffix in known.suffixes), None)
+    if found is None:
+        raise ConfigError(
+            f"{path}: the suffix {suffix!r} means no format; name one with --format: {names}"
+        )
+    return found
+
+
+def write(
+    path: Path | str,
+    matrix: Matrix,
+    vocabulary: Vocabulary,
+    *,
+    kind: Format | None = None,
+    dtype: str = "float32",
+    force: bool = False,
+) -> Written:
+    """Write vectors to a file, two files or a folder, whole or not at all.
+
+    Args:
+        path: the file; its suffix names the format unless `kind` does.
+        matrix: float32 (V, d).
+        vocabulary: V words.
+        kind: the format, from :func:`format_named`.
+        dtype: float32, or float16 and int8 where the format has them.
+        force: replace what is there.
+
+    Raises:
+        OutputError: the place or a word is refused, or writing fails.
+        ConfigError: the format has no such dtype.
+    """
+    path = Path(path)
+    kind = kind or format_named(None, path)
+    error = check(kind, matrix, vocabulary, dtype)
+    files: tuple[Path, ...] = (path,)
+    if kind.name == "npy":
+        files = (path, npy.words_path(path))
+        with replacing_all(files, force=force) as (numbers, words):
+            npy.write(numbers, words, matrix, vocabulary, dtype=dtype)
+    elif kind.name == "tsv":
+        files = (path, projector.metadata_path(path))
+        with replacing_all(files, force=force) as (numbers, words):
+            projector.write(numbers, words, matrix, vocabulary)
+    elif kind.name == "folder":
+        files = folder.write(path, matrix, vocabulary, force=force)
+    else:
+        with replacing(path, force=force, suffixes=None) as stream:
+            _write_one(stream, kind, matrix, vocabulary, dtype, error)
+    return Written(kind.title, files, error)
+
+
+def write_stream(
+    stream: BinaryIO,
+    matrix: Matrix,
+    vocabulary: Vocabulary,
+    *,
+    kind: Format,
+    dtype: str = "float32",
+) -> Written:
+    """Write vectors to an open stream, such as stdout.
+
+    Raises:
+        ConfigError: the format needs files, or has no such dtype.
+        OutputError: a word is refused.
+        OSError: the stream cannot take the bytes.
+    """
+    if kind.write is None and kind.name != "safetensors":
+        raise ConfigError(f"--format {kind.name} needs a place with a name, not a stream")
+    error = check(kind, matrix, vocabulary, dtype)
+    _write_one(stream, kind, matrix, vocabulary, dtype, error)
+    return Written(kind.title, (), error)
+
+
+def _write_one(
+    stream: BinaryIO,
+    kind: Format,
+    matrix: Matrix,
+    vocabulary: Vocabulary,
+    dtype: str,
+    error: float | None,
+) -> None:
+    if kind.write is not None:
+        kind.write(stream, matrix, vocabulary)
+        return
+    story = {} if error is None else {"dtype": dtype, "largest_error": error}
+    native.write_vectors(stream, matrix, vocabulary, dtype=dtype, provenance=story)
+
+
+def check(kind: Format, matrix: Matrix, vocabulary: Vocabulary, dtype: str) -> float | None:
+    """Refuse what the format cannot hold; return what the dtype loses (see :class:`Written`).
+
+    Raises:
+        ConfigError: the format has no such dtype.
+        OutputError: a word or a number cannot be written.
+    """
+    if dtype not in kind.dtypes:
+        raise ConfigError(
+            f"--dtype must be one of {', '.join(kind.dtypes)} for {kind.title}, not {dtype!r}"
+        )
+    _check_words(kind, vocabulary)
+    return None if dtype == "float32" else _largest_error(matrix, dtype)
+
+
+def _check_words(kind: Format, vocabulary: Vocabulary) -> None:
+    if kind.forbidden:
+        table = np.zeros(256, bool)
+        table[list(kind.forbidden)] = True
+        hits = np.flatnonzero(table[vocabulary.data])
+        rows = np.unique(np.searchsorted(vocabulary.offsets, hits, side="right") - 1)
+        blanks = kind.forbidden == BLANKS
+        _refuse_words(kind, vocabulary, rows, "a blank" if blanks else "a line end")
+    long = np.flatnonzero(np.diff(vocabulary.offsets) > MOST_WORD)
+    _refuse_words(kind, vocabulary, long, f"more than {MOST_WORD:,} bytes")
+    if kind.name == "glove" and len(vocabulary) and vocabulary.word(0).startswith("\ufeff"):
+        _refuse_words(kind, vocabulary, np.zeros(1, np.int64), "a byte order mark ahead of all")
+
+
+def _refuse_words(kind: Format, vocabulary: Vocabulary, rows: NDArray[np.int64], what: str) -> None:
+    if not len(rows):
+        return
+    listed = ", ".join(f"{vocabulary.word(row)!a:.60}" for row in rows[:LISTED].tolist())
+    more = f" and {len(rows) - LISTED:,} more" if len(rows) > LISTED else ""
+    raise OutputError(
+        f"{plural(len(rows), 'word')} with {what} cannot be written as {kind.title}, it would "
+        f"be read wrongly: {listed}{more}; "
+        "--format safetensors holds every word"
+    )
+
+
+def _largest_error(matrix: Matrix, dtype: str) -> float:
+    """Return the largest |row - stored row| / |row| over all rows."""
+    largest = 0.0
+    for start in range(0, len(matrix), BLOCK_ROWS):
+        rows = np.ascontiguousarray(matrix[start : start + BLOCK_ROWS])
+        if dtype == "int8":
+            numbers, scale = native.as_int8(rows)
+            stored = numbers.astype(np.float32) * scale[:, None]
+        else:
+            with np.errstate(over="ignore"):
+                stored = rows.astype(np.float16).astype(np.float32)
+        wrong = np.flatnonzero(~np.isfinite(stored).all(axis=1) | ~np.isfinite(rows).all(axis=1))
+        if len(wrong):
+            raise OutputError(
+                f"row {start + int(wrong[0]) + 1:,} holds numbers that {dtype} cannot; "
+                "use --dtype float32"
+            )
+        lengths = np.linalg.norm(rows, axis=1)
+        losses = np.linalg.norm(rows - stored, axis=1)
+        largest = max(largest, float((losses / np.where(lengths > 0, lengths, 1)).max(initial=0)))
+    return largest
