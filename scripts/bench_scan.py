@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from w2v_sgns.corpus import CorpusStats, load_corpus
 from w2v_sgns.corpus.counting import count_source
+from w2v_sgns.corpus.inputs import open_source
 from w2v_sgns.corpus.pieces import Pieces
-from w2v_sgns.corpus.source import open_source
 
 ENOUGH = 1 << 40  # bytes: the ids stay in memory
 

@@ -17,7 +17,7 @@ LAYERS = (
     {"training", "evaluation", "text", "plots"},
     {"formats", "vectors"},
     {"corpus", "model", "kernels", "objectives", "sampling"},
-    {"config", "errors", "machine"},
+    {"config", "errors", "machine", "streams"},
 )
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 # A model saves itself and finds neighbours: it calls those layers when asked, not on import.
@@ -137,7 +137,7 @@ def test_train_flags_are_the_fields() -> None:
     options = [parameter for parameter in command.params if parameter.opts[0].startswith("-")]
     flags = {longest(parameter.opts) for parameter in options}
     names = {field.name for cls in (TrainConfig, RunOptions) for field in fields(cls)}
-    assert flags - {"quiet", "debug", "help"} == names
+    assert flags - {"quiet", "debug", "help", "dry_run"} == names
 
 
 def longest(opts: list[str]) -> str:

@@ -7,6 +7,7 @@ Catch :class:`W2VError` for all of them, or a leaf for one kind::
     ├── CorpusError        a corpus that cannot be read or holds nothing to train on
     ├── VocabularyError    no usable vocabulary after pruning
     ├── UnknownWordError   a word the vectors do not have (also a KeyError)
+    ├── StreamError        a compressed stream that is truncated or damaged
     ├── FormatError        a file of vectors that is damaged or of an unknown kind
     ├── OutputError        a place that cannot be written
     ├── ResourceError      more memory or disk needed than there is
@@ -25,6 +26,7 @@ __all__ = [
     "FormatError",
     "OutputError",
     "ResourceError",
+    "StreamError",
     "UnknownWordError",
     "VocabularyError",
     "W2VError",
@@ -53,6 +55,10 @@ class UnknownWordError(W2VError, KeyError):
     def __str__(self) -> str:
         """Return the message itself; KeyError would quote it."""
         return str(self.args[0]) if self.args else ""
+
+
+class StreamError(W2VError):
+    """A compressed stream is truncated or damaged; names the file, the kind and the offset."""
 
 
 class FormatError(W2VError, ValueError):

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-__all__ = ["keep_below", "to_ranks"]
+__all__ = ["keep_below", "longest_line", "to_ranks"]
 
 LINE_END = np.uint32(1 << 31)  # as in store.py; compiled code looks at its own file only
 LOW = np.uint32(LINE_END - 1)
@@ -45,3 +45,15 @@ def keep_below(ids: Ids, types: int) -> tuple[int, bool]:
             else:
                 leading = True
     return kept, leading
+
+
+@njit(cache=True, nogil=True)
+def longest_line(tokens: Ids) -> int:
+    """Return the tokens of the longest line; the end of the array ends the last."""
+    longest = length = 0
+    for i in range(tokens.size):
+        length += 1
+        if tokens[i] & LINE_END:
+            longest = max(longest, length)
+            length = 0
+    return max(longest, length)

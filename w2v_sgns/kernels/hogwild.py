@@ -213,8 +213,9 @@ def _train_chunk(
     """Train on one chunk: tokens[chunk·CHUNK : (chunk + 1)·CHUNK].
 
     tokens uint32[n]; keep uint32[V]; noise uint64[V]; E, Ep float32 (V, D), rows aligned to 64
-    bytes, zero from `dim` on; seeds uint64[4]: windows of the chunk before, this one, the next,
-    and noise of this one; stop uint8[1]: non-zero ends the call after the current batch.
+    bytes, zero from `dim` on; seeds uint64[2h + 2]: windows of h chunks before, this one, the h
+    next, and noise of this one (h·CHUNK ≥ window); stop uint8[1]: non-zero ends the
+    call after the current batch.
     totals float64[3] += kept tokens, pairs, Σ loss.
     """
     size, width = len(tile.outputs), len(tile.lanes)
@@ -234,7 +235,7 @@ def _train_chunk(
     begin, final = kept_windows(
         tokens, start, end, window, fixed, seeds, keep, words, low_edge, high_edge
     )
-    state = seeds[3]
+    state = seeds[len(seeds) - 1]
     added = 0  # terms in a lane of the loss
     batch = batch_of(padded)
     for low in range(begin, final, batch):

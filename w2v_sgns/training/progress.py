@@ -16,9 +16,9 @@ from tqdm import tqdm
 
 from w2v_sgns.config import TrainConfig
 from w2v_sgns.machine import human_bytes
+from w2v_sgns.training.header import header
 
 if TYPE_CHECKING:
-    from w2v_sgns.corpus import CorpusStats
     from w2v_sgns.model import Model
     from w2v_sgns.training.trainer import Event
 
@@ -47,7 +47,8 @@ class TerminalProgress:
     def __call__(self, event: Event) -> None:
         """Show one event."""
         if event.phase == "count":
-            self._show(event, "counting", f"of {human_bytes(event.total)}")
+            total = f"of {human_bytes(event.total)}" if event.total else "so far"
+            self._show(event, "counting", f"{human_bytes(event.done)} {total}")
         elif event.phase in ("train", "epoch"):
             self.last = event
             self._show(event, f"epoch {event.epoch}/{self.config.epochs}", training_text(event))
@@ -112,37 +113,6 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-def header(stats: CorpusStats, config: TrainConfig, threads: int) -> Iterator[str]:
-    """Yield what was read, what is kept of it, and how it will be trained."""
-    from w2v_sgns.kernels.matrices import padded_dim
-
-    dropped = stats.types_read - stats.types_kept
-    matrices = 2 * stats.types_kept * padded_dim(config.dim) * 4
-    where = "in a temporary file" if stats.spooled else "in memory"
-    window = f"window {config.window}" if config.fixed_window else f"window 1–{config.window}"
-    yield (
-        f"corpus      {stats.tokens_read:,} tokens of {stats.types_read:,} types "
-        f"in {stats.lines:,} line{'' if stats.lines == 1 else 's'}"
-    )
-    yield (
-        f"vocabulary  {stats.types_kept:,} types kept ({stats.tokens_kept:,} tokens), "
-        f"{dropped:,} dropped by --min-count {config.min_count}"
-    )
-    yield (
-        f"memory      {human_bytes(matrices)} for E and Ep, "
-        f"{human_bytes(4 * stats.tokens_kept)} for token ids {where}"
-    )
-    yield (
-        f"training    dim {config.dim}, {window}, {config.negative} negatives, "
-        f"lr {config.lr:g} → {config.final_lr:g},"
-    )
-    several = "s: results vary a little between runs" if threads > 1 else ""
-    yield (
-        f"            {config.epochs} epoch{'s' * (config.epochs > 1)}, seed {config.seed}, "
-        f"{threads} thread{several}"
-    )
 
 
 def summary(model: Model, last: Event, output: Path) -> Iterator[str]:

@@ -16,21 +16,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from w2v_sgns.config import RunOptions, TrainConfig, parse_size
-from w2v_sgns.errors import ConfigError, DivergenceError, ResourceError
+from w2v_sgns.config import WHOLE_LINE, RunOptions, TrainConfig, parse_size
+from w2v_sgns.errors import ConfigError, CorpusError, DivergenceError, ResourceError
 from w2v_sgns.machine import allowed_threads, available_memory, human_bytes, total_memory
 from w2v_sgns.model import Model
 from w2v_sgns.training.schedule import Schedule
 
 if TYPE_CHECKING:
     from w2v_sgns.corpus import Corpus
+    from w2v_sgns.corpus.source import Source
     from w2v_sgns.kernels.matrices import Matrix
-    from w2v_sgns.training.backends import Backend, Totals
+    from w2v_sgns.training.backends import Backend, HogwildBackend, Totals
 
 __all__ = ["Event", "Progress", "train", "train_model"]
 
 # NumPy, Numba and the tables, roughly: what a run needs beside its matrices
 OVERHEAD = 200_000_000
+LONGEST_LINE = 100_000  # tokens that --window line takes: a line of n has n·(n − 1) pairs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,23 +62,26 @@ class Event:
 Progress = Callable[[Event], None]
 
 
-def train(corpus: Path | str, *, progress: Progress | None = None, **settings: Any) -> Model:
-    """Train word vectors on a text file and return the model.
+def train(corpus: Any, *, progress: Progress | None = None, **settings: Any) -> Model:
+    """Train word vectors on a corpus and return the model.
 
     Args:
-        corpus: a plain text file: words separated by blanks, a sentence or any context a line.
+        corpus: the path of a text (words separated by blanks, a sentence or any context a line;
+            compressed or not), a folder, a pattern, `-`, a list of paths, or an iterable of
+            lines, each a list of str or int.
         progress: called with an :class:`Event` about ten times a second.
         **settings: fields of :class:`~w2v_sgns.TrainConfig` (dim=100, epochs=5, …) and of
-            :class:`~w2v_sgns.config.RunOptions` (output, threads, memory, force). Nothing is
-            written unless `output` is given.
+            :class:`~w2v_sgns.config.RunOptions` (output, threads, memory, force, save_vocab, …).
+            Nothing is written unless `output` or `save_vocab` is given.
 
     Raises:
         ConfigError: a setting is out of range.
         CorpusError, VocabularyError: there is nothing to train on.
+        StreamError: a compressed file is damaged or cut short.
         OutputError: `output` cannot be written.
         ResourceError: the matrices do not fit into memory.
         DivergenceError: the loss or the vectors left the finite numbers.
-        TypeError: an unknown setting.
+        TypeError: an unknown setting, or what is no corpus (a string of text, for one).
     """
     config, options = split_settings(settings)
     return train_model(corpus, config, options=options, progress=progress)
@@ -98,29 +103,25 @@ def split_settings(settings: dict[str, Any]) -> tuple[TrainConfig, RunOptions]:
 
 
 def train_model(
-    path: Path | str,
+    corpus: Any,
     config: TrainConfig,
     *,
     options: RunOptions | None = None,
     progress: Progress | None = None,
 ) -> Model:
     """Do what :func:`train` says, with the settings already sorted."""
+    from w2v_sgns.corpus.inputs import open_source
+
     options = options or RunOptions()
     say: Progress = progress or (lambda event: None)
-    _check_output(path, options)
-    from w2v_sgns.corpus import load_corpus
-
-    threads = min(options.threads or allowed_threads(), allowed_threads())
-    memory = total_memory() // 4 if options.memory is None else parse_size(options.memory)
-    with load_corpus(
-        path,
-        min_count=config.min_count,
-        threads=threads,
-        memory_bytes=memory,
-        progress=lambda done, total: say(Event(phase="count", done=done, total=total)),
-    ) as corpus:
-        say(Event(phase="corpus", corpus=corpus, threads=threads))
-        model = _fit(corpus, config, threads, say)
+    source = open_source(corpus, config)
+    _check_outputs(source, options)
+    threads = thread_count(options)
+    with counted(source, config, options, say) as text:
+        say(Event(phase="corpus", corpus=text, threads=threads))
+        window = window_reach(config, text.stats.longest_line)
+        _save_vocabulary(text, options)
+        model = _fit(text, config, threads, window, say)
     if options.output is not None:
         say(Event(phase="save", path=Path(options.output)))
         model.save(options.output, force=options.force)
@@ -128,22 +129,80 @@ def train_model(
     return model
 
 
-def _check_output(path: Path | str, options: RunOptions) -> None:
+def thread_count(options: RunOptions) -> int:
+    """Return how many threads the run has."""
+    return min(options.threads or allowed_threads(), allowed_threads())
+
+
+def counted(source: Source, config: TrainConfig, options: RunOptions, say: Progress) -> Corpus:
+    """Read the text into token ids, as the settings say."""
+    from w2v_sgns.corpus import load_corpus
+
+    memory = total_memory() // 4 if options.memory is None else parse_size(options.memory)
+    return load_corpus(
+        source,
+        min_count=config.min_count,
+        max_vocab=config.max_vocab,
+        keep_words=config.keep_words,
+        read_vocab=options.read_vocab,
+        threads=thread_count(options),
+        memory_bytes=memory,
+        progress=lambda done, total: say(Event(phase="count", done=done, total=total)),
+    )
+
+
+def window_reach(config: TrainConfig, longest_line: int) -> int | None:
+    """Return how far a whole-line window reaches, None for any other window.
+
+    Raises:
+        CorpusError: a line is longer than such a window may be.
+    """
+    if config.window != WHOLE_LINE:
+        return None
+    if longest_line > LONGEST_LINE:
+        raise CorpusError(
+            f"--window line: the longest line has {longest_line:,} tokens, at most "
+            f"{LONGEST_LINE:,} can be one window; cut the lines, raise --min-count, or give "
+            "--window N --fixed-window"
+        )
+    return max(1, longest_line - 1)
+
+
+def _check_outputs(source: Source, options: RunOptions) -> None:
     """Refuse an output that could not be written, hours before it is."""
-    if options.output is None:
-        return
     from w2v_sgns.formats.atomic import check_writable
 
-    target = check_writable(options.output, force=options.force)
-    if target == Path(path).resolve():
-        raise ConfigError(f"{options.output}: the output would replace the corpus; choose another")
+    corpus = {Path(path).resolve() for path in source.paths}
+    targets: dict[Path, str] = {}
+    for flag, path in (("--output", options.output), ("--save-vocab", options.save_vocab)):
+        if path is None:
+            continue
+        any_suffix = {"suffixes": (Path(path).suffix.lower(),)} if flag == "--save-vocab" else {}
+        target = check_writable(path, force=options.force, **any_suffix)
+        if target in corpus:
+            raise ConfigError(f"{path}: {flag} would replace the corpus; choose another")
+        if target in targets:
+            raise ConfigError(f"{path}: {targets[target]} and {flag} name the same file")
+        targets[target] = flag
 
 
-def _fit(corpus: Corpus, config: TrainConfig, threads: int, say: Progress) -> Model:
+def _save_vocabulary(corpus: Corpus, options: RunOptions) -> None:
+    if options.save_vocab is None:
+        return
+    from w2v_sgns.corpus.vocabulary_file import write_vocabulary
+    from w2v_sgns.formats.atomic import replacing
+
+    with replacing(options.save_vocab, force=options.force) as stream:
+        write_vocabulary(stream, corpus.vocabulary, options.vocab_format)
+
+
+def _fit(
+    corpus: Corpus, config: TrainConfig, threads: int, window: int | None, say: Progress
+) -> Model:
     """Allocate, run all epochs, return the finite model."""
     check_memory(len(corpus.vocabulary), config.dim)
     E, Ep = initial_matrices(len(corpus.vocabulary), config)
-    backend, schedule = _cpu_backend(E, Ep, corpus, config, threads)
+    backend, schedule = cpu_backend(E, Ep, corpus, config, threads=threads, window=window)
     from w2v_sgns.kernels.compile import when_compiling
 
     with when_compiling(lambda: say(Event(phase="compile"))):
@@ -162,9 +221,16 @@ def _fit(corpus: Corpus, config: TrainConfig, threads: int, say: Progress) -> Mo
     return model
 
 
-def _cpu_backend(
-    E: Matrix, Ep: Matrix, corpus: Corpus, config: TrainConfig, threads: int
-) -> tuple[Backend, Schedule]:
+def cpu_backend(
+    E: Matrix,
+    Ep: Matrix,
+    corpus: Corpus,
+    config: TrainConfig,
+    *,
+    threads: int,
+    window: int | None,
+) -> tuple[HogwildBackend, Schedule]:
+    """Return what trains on this corpus, and its learning rates."""
     from w2v_sgns import sampling
     from w2v_sgns.training.backends import HogwildBackend, TrainingData
 
@@ -180,7 +246,9 @@ def _cpu_backend(
     schedule = Schedule(
         start=config.lr, end=config.final_lr, tokens=len(tokens), epochs=config.epochs
     )
-    backend = HogwildBackend(E, Ep, data=data, config=config, schedule=schedule, threads=threads)
+    backend = HogwildBackend(
+        E, Ep, data=data, config=config, schedule=schedule, threads=threads, window=window
+    )
     return backend, schedule
 
 
@@ -279,8 +347,8 @@ def _provenance(corpus: Corpus, threads: int) -> dict[str, Any]:
     return {
         "program": f"w2v-sgns {__version__}",
         "corpus": [
-            {"name": Path(name).name, "bytes": size}
-            for name, size in zip(stats.names, stats.sizes, strict=True)
+            {"name": label, "bytes": size}
+            for label, size in zip(stats.labels, stats.sizes, strict=True)
         ],
         "fingerprint": stats.fingerprint,
         "lines": stats.lines,
