@@ -186,7 +186,9 @@ class WordTable:
                 f"the corpus has more than {MAX_TYPES:,} different words, the most that token "
                 "ids can tell apart; split it or join rare words first"
             )
-        keys, rows = np.zeros(slots, np.uint64), np.empty(slots, np.uint32)
+        # Not np.zeros: fresh pages of the system come small, those of np.empty huge.
+        keys, rows = np.empty(slots, np.uint64), np.empty(slots, np.uint32)
+        keys[:] = 0
         scan.refill(old.keys, old.rows, keys, rows)
         # One array after another, so that only one is in memory twice.
         self._table = old = old._replace(keys=keys, rows=rows)
