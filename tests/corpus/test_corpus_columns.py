@@ -92,7 +92,7 @@ def test_tables(load, tmp_path: Path, kind: str, values: list) -> None:
 
 def test_a_column_that_is_not_there(load, tmp_path: Path) -> None:
     path = written(tmp_path / "file", TEXTS, "parquet")
-    with pytest.raises(CorpusError, match="has no column 'words'.*its columns: id, text"):
+    with pytest.raises(CorpusError, match=r"has no column 'words'.*its columns: id, text"):
         load(path, text=TextOptions(column="words"))
     (tmp_path / "plain").write_bytes(b"a b c\n")
     with pytest.raises(CorpusError, match="is no readable Parquet or Arrow file"):

@@ -211,7 +211,7 @@ def test_what_is_no_corpus(load, corpus, message: str) -> None:
 
 @pytest.mark.parametrize("word", ["a\nb", "a\0b"])
 def test_words_that_cannot_be_kept_apart(load, word: str) -> None:
-    with pytest.raises(CorpusError, match="line 1: the word .* holds a line end or a NUL"):
+    with pytest.raises(CorpusError, match=r"line 1: the word .* holds a line end or a NUL"):
         load([["x", word]])
 
 

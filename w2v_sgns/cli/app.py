@@ -18,7 +18,7 @@ import typer
 from typer.core import TyperGroup
 
 from w2v_sgns import __version__
-from w2v_sgns.cli import info, similar, train
+from w2v_sgns.cli import info, phrases, similar, train, vocab
 from w2v_sgns.cli.options import asked_for_debug
 from w2v_sgns.cli.output import shown
 from w2v_sgns.errors import W2VError
@@ -62,6 +62,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("train", cls=train.TrainCommand)(train.train)
+app.command("vocab")(vocab.vocab)
+app.command("phrases")(phrases.phrases)
 app.command("similar")(similar.similar)
 app.command("info")(info.info)
 

@@ -15,13 +15,13 @@ from typing import BinaryIO
 
 from w2v_sgns.errors import OutputError
 
-__all__ = ["check_writable", "replacing"]
+__all__ = ["SUFFIXES", "check_writable", "replacing"]
 
 SUFFIXES = (".safetensors",)  # what can be written today
 
 
 def check_writable(
-    path: Path | str, *, force: bool = False, suffixes: tuple[str, ...] = SUFFIXES
+    path: Path | str, *, force: bool = False, suffixes: tuple[str, ...] | None = SUFFIXES
 ) -> Path:
     """Return the file that would be written (links followed), or say why it cannot be.
 
@@ -33,7 +33,7 @@ def check_writable(
             file without `force`.
     """
     path = Path(path)
-    if path.suffix.lower() not in suffixes:
+    if suffixes is not None and path.suffix.lower() not in suffixes:
         raise OutputError(
             f"{path}: the output must end in {' or '.join(suffixes)}, not {path.suffix!r}; "
             f"try {path.with_suffix(suffixes[0]) if path.name else 'model' + suffixes[0]}"
@@ -54,14 +54,16 @@ def check_writable(
 
 
 @contextmanager
-def replacing(path: Path | str, *, force: bool = False) -> Iterator[BinaryIO]:
+def replacing(
+    path: Path | str, *, force: bool = False, suffixes: tuple[str, ...] | None = SUFFIXES
+) -> Iterator[BinaryIO]:
     """Give a stream whose bytes become the file when the block ends without an exception.
 
     Raises:
         OutputError: the place is refused (see :func:`check_writable`), or writing fails; then
             the temporary file is gone and an old file is as it was.
     """
-    target = check_writable(path, force=force)
+    target = check_writable(path, force=force, suffixes=suffixes)
     try:
         descriptor, temporary = _create_beside(target)
         try:

@@ -23,6 +23,7 @@ from w2v_sgns.training.trainer import (
     counted,
     cpu_backend,
     initial_matrices,
+    selection_of,
     thread_count,
     window_reach,
 )
@@ -76,7 +77,7 @@ def estimate(
     options = options or RunOptions()
     say: Progress = progress or (lambda event: None)
     threads = thread_count(options)
-    with counted(open_source(corpus, config), config, options, say) as text:
+    with counted(open_source(corpus, config), options, say, **selection_of(config)) as text:
         say(Event(phase="corpus", corpus=text, threads=threads))
         window = window_reach(config, text.stats.longest_line)
         words = len(text.vocabulary)

@@ -32,6 +32,7 @@ __all__ = ["Event", "Progress", "train", "train_model"]
 
 # NumPy, Numba and the tables, roughly: what a run needs beside its matrices
 OVERHEAD = 200_000_000
+MODEL_OUTPUT = "-o"
 LONGEST_LINE = 100_000  # tokens that --window line takes: a line of n has n·(n − 1) pairs
 
 
@@ -115,9 +116,10 @@ def train_model(
     options = options or RunOptions()
     say: Progress = progress or (lambda event: None)
     source = open_source(corpus, config)
-    _check_outputs(source, options)
+    outputs = {MODEL_OUTPUT: options.output, "--save-vocab": options.save_vocab}
+    check_outputs(source, outputs, force=options.force)
     threads = thread_count(options)
-    with counted(source, config, options, say) as text:
+    with counted(source, options, say, **selection_of(config)) as text:
         say(Event(phase="corpus", corpus=text, threads=threads))
         window = window_reach(config, text.stats.longest_line)
         _save_vocabulary(text, options)
@@ -134,21 +136,31 @@ def thread_count(options: RunOptions) -> int:
     return min(options.threads or allowed_threads(), allowed_threads())
 
 
-def counted(source: Source, config: TrainConfig, options: RunOptions, say: Progress) -> Corpus:
-    """Read the text into token ids, as the settings say."""
+def counted(
+    source: Source, options: RunOptions, say: Progress | None = None, **selection: Any
+) -> Corpus:
+    """Read a text into token ids; `selection` (min_count, …): see load_corpus."""
     from w2v_sgns.corpus import load_corpus
 
     memory = total_memory() // 4 if options.memory is None else parse_size(options.memory)
+    tell: Progress = say or (lambda event: None)
     return load_corpus(
         source,
-        min_count=config.min_count,
-        max_vocab=config.max_vocab,
-        keep_words=config.keep_words,
         read_vocab=options.read_vocab,
         threads=thread_count(options),
         memory_bytes=memory,
-        progress=lambda done, total: say(Event(phase="count", done=done, total=total)),
+        progress=lambda done, total: tell(Event(phase="count", done=done, total=total)),
+        **selection,
     )
+
+
+def selection_of(config: TrainConfig) -> dict[str, Any]:
+    """Return which words the settings keep, as keywords of load_corpus."""
+    return {
+        "min_count": config.min_count,
+        "max_vocab": config.max_vocab,
+        "keep_words": config.keep_words,
+    }
 
 
 def window_reach(config: TrainConfig, longest_line: int) -> int | None:
@@ -168,19 +180,24 @@ def window_reach(config: TrainConfig, longest_line: int) -> int | None:
     return max(1, longest_line - 1)
 
 
-def _check_outputs(source: Source, options: RunOptions) -> None:
-    """Refuse an output that could not be written, hours before it is."""
-    from w2v_sgns.formats.atomic import check_writable
+def check_outputs(source: Source, outputs: dict[str, Any], *, force: bool) -> None:
+    """Refuse outputs (flag → path or None) that could not be written, hours before they are.
+
+    Raises:
+        OutputError: a path cannot be written, or exists and `force` is off.
+        ConfigError: an output would replace the corpus or another output.
+    """
+    from w2v_sgns.formats.atomic import SUFFIXES, check_writable
 
     corpus = {Path(path).resolve() for path in source.paths}
     targets: dict[Path, str] = {}
-    for flag, path in (("--output", options.output), ("--save-vocab", options.save_vocab)):
+    for flag, path in outputs.items():
         if path is None:
             continue
-        any_suffix = {"suffixes": (Path(path).suffix.lower(),)} if flag == "--save-vocab" else {}
-        target = check_writable(path, force=options.force, **any_suffix)
+        suffixes = SUFFIXES if flag == MODEL_OUTPUT else None  # else any name will do
+        target = check_writable(path, force=force, suffixes=suffixes)
         if target in corpus:
-            raise ConfigError(f"{path}: {flag} would replace the corpus; choose another")
+            raise ConfigError(f"{path}: the output would replace the corpus; choose another")
         if target in targets:
             raise ConfigError(f"{path}: {targets[target]} and {flag} name the same file")
         targets[target] = flag
@@ -192,7 +209,7 @@ def _save_vocabulary(corpus: Corpus, options: RunOptions) -> None:
     from w2v_sgns.corpus.vocabulary_file import write_vocabulary
     from w2v_sgns.formats.atomic import replacing
 
-    with replacing(options.save_vocab, force=options.force) as stream:
+    with replacing(options.save_vocab, force=options.force, suffixes=None) as stream:
         write_vocabulary(stream, corpus.vocabulary, options.vocab_format)
 
 
