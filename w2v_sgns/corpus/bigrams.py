@@ -158,9 +158,9 @@ def write_text(
         begin, end = offsets[word], offsets[word + 1]
         if used + end - begin + 1 > out.size:
             return i, used
-        for j in range(begin, end):
-            out[used] = data[j]
-            used += 1
+        for j in range(end - begin):
+            out[used + j] = data[begin + j]
+        used += end - begin
         out[used] = 10 if tokens[i] & LINE_END else 32
         used += 1
     return tokens.size, used

@@ -157,7 +157,6 @@ def _stats(
         invalid_place=counts.invalid_place,
         marked_tokens=int(marked),
         marked_word=words.word(marked_row) if marked_row >= 0 else None,
-        pruned=None,
         fingerprint=found.fingerprint,
         spooled=found.spooled,
         once=any(member.once for member in source.members),

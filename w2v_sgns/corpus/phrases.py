@@ -33,6 +33,7 @@ __all__ = ["SCORERS", "Phrase", "PhraseText", "find_phrases"]
 SCORERS = {"word2phrase": 100.0, "npmi": 0.5}  # and their thresholds
 JOINER = b"_"
 _FIRST_SLOTS = 1 << 16
+_MOST_SLOTS = 1 << 23  # at first
 _OUT_BYTES = 1 << 22
 
 Ids = npt.NDArray[np.uint32]
@@ -135,20 +136,27 @@ def _one_pass(text: PhraseText, limit: float, min_count: int, scorer: str) -> Ph
 
 def counted_pairs(tokens: Ids, counts: Ints, least: int) -> tuple[Any, Ints]:
     """Return the pairs of neighbours seen `least` times, as (first + 1) << 32 | second, sorted."""
-    keys, seen = np.zeros(_FIRST_SLOTS, np.uint64), np.empty(_FIRST_SLOTS, np.uint32)
+    keys, seen = _slots(max(_FIRST_SLOTS, 1 << min(tokens.size // 3, _MOST_SLOTS).bit_length()))
     used = done = 0
     while True:
         with np.errstate(over="ignore"):
             done, used = count_pairs(tokens, done, counts, least, keys, seen, used)
         if done >= tokens.size:
             break
-        larger = np.zeros(4 * keys.size, np.uint64), np.empty(4 * keys.size, np.uint32)
+        larger = _slots(4 * keys.size)
         with np.errstate(over="ignore"):
             refill_pairs(keys, seen, *larger)
         keys, seen = larger
     frequent = np.flatnonzero((keys != 0) & (seen >= least))
     frequent = frequent[np.argsort(keys[frequent])]
     return keys[frequent], seen[frequent].astype(np.int64)
+
+
+def _slots(count: int) -> tuple[Any, Ids]:
+    """Return free slots; np.empty gives huge pages where np.zeros does not."""
+    keys, seen = np.empty(count, np.uint64), np.empty(count, np.uint32)
+    keys[:] = 0
+    return keys, seen
 
 
 def score(pairs: Any, seen: Ints, counts: Ints, min_count: int, scorer: str) -> Real:

@@ -34,7 +34,6 @@ class CorpusStats:
     invalid_place: str | None  # "line 7 of name" of the first of them
     marked_tokens: int  # tokens that begin with U+FEFF, a byte order mark in mid-text
     marked_word: str | None  # the most frequent of them
-    pruned: tuple[int, int] | None  # counting table pruned: how often, at which count at last
     fingerprint: str  # hex blake2b of the tokens and lines, before selection, and of all words
     spooled: bool  # the ids are in a temporary file
     once: bool  # read from what can be read only once: a pipe or a generator

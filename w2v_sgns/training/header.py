@@ -113,12 +113,6 @@ def _notes(stats: CorpusStats) -> Iterator[str]:
         yield f"{_many(stats.long_tokens, 'token')} dropped by --max-token-bytes"
     if stats.types_unseen:
         yield f"{_many(stats.types_unseen, 'word')} asked for by name are not in the corpus"
-    if stats.pruned is not None:
-        times, limit = stats.pruned
-        yield (
-            f"the counting table was pruned {times} times for --memory, at last at count "
-            f"{limit:,}: words seen about as often may be under-counted or missing"
-        )
     if stats.bytes_read > LONG_WORDS * stats.tokens_read:
         yield (
             f"words have {stats.bytes_read // stats.tokens_read:,} bytes on average: text written "
