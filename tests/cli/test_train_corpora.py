@@ -22,7 +22,7 @@ from w2v_sgns.training import trainer
 CASES = Path(__file__).resolve().parents[1] / "cases"
 TEXT = (CASES / "06-crlf" / "lf.txt").read_bytes()
 SETTINGS = {"dim": 8, "epochs": 2, "min_count": 1, "sample": 0, "threads": 1}
-FLAGS = "--dim 8 --epochs 2 --min-count 1 --sample 0 --threads 1".split()
+FLAGS = ["--dim", "8", "--epochs", "2", "--min-count", "1", "--sample", "0", "--threads", "1"]
 
 
 def w2v(*arguments: object, data: bytes | None = None, code: int = 0):

@@ -12,9 +12,15 @@ import unicodedata
 from collections.abc import Callable
 from functools import cache
 
+import numpy as np
+import numpy.typing as npt
+
 from w2v_sgns.config import TextOptions
 
 __all__ = ["normalizer"]
+
+WORD, JOINER, LINE = 1, 2, 3  # kinds of letters; 0: none that is kept
+TYPOGRAPHIC_APOSTROPHE = 0x2019
 
 # Zs, Zl, Zp and U+0085 beyond ASCII. U+200B is no blank to Unicode, nor are U+001C to U+001F.
 _SPACES = re.compile(
@@ -50,20 +56,27 @@ def lower_case(block: bytes) -> bytes:
 
 def words_only(block: bytes) -> bytes:
     """Lower-case and keep runs of letters, marks and digits, with ' and - inside them."""
-    text = _decoded(block).lower().replace("_", " ").replace("’", "'")
-    return _encoded(" ".join(_pattern().findall(text)))
+    text = _decoded(block).lower()
+    letters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).copy()
+    letters[letters == TYPOGRAPHIC_APOSTROPHE] = ord("'")
+    kinds = _kinds()[letters]
+    padded = np.concatenate(([0], kinds == WORD, [0])).astype(bool)
+    inner = (kinds == JOINER) & padded[:-2] & padded[2:]
+    letters[~(padded[1:-1] | inner | (kinds == LINE))] = ord(" ")
+    return _encoded(letters.tobytes().decode("utf-32-le", "surrogatepass"))
 
 
 @cache
-def _pattern() -> re.Pattern[str]:
-    """Match a word or a line end; combining marks and undecodable bytes are as letters."""
-    marks = "".join(
-        letter
-        for letter in map(chr, range(0x300, sys.maxunicode + 1))
-        if unicodedata.category(letter)[0] == "M"
-    )
-    one = rf"[\w\udc80-\udcff\u200c\u200d{marks}]+"
-    return re.compile(rf"{one}(?:['-]{one})*|\n")
+def _kinds() -> npt.NDArray[np.uint8]:
+    """Return what each code point is; undecodable bytes and joiners of letters are as letters."""
+    kinds = np.zeros(sys.maxunicode + 1, np.uint8)
+    for code in range(sys.maxunicode + 1):
+        if unicodedata.category(chr(code))[0] in "LMN":
+            kinds[code] = WORD
+    kinds[[0x200C, 0x200D]] = kinds[0xDC80:0xDD00] = WORD
+    kinds[[ord("'"), ord("-")]] = JOINER
+    kinds[ord("\n")] = LINE
+    return kinds
 
 
 def _decoded(block: bytes) -> str:
