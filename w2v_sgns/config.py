@@ -117,7 +117,8 @@ class TrainConfig(TextOptions):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings under their names, ready for JSON."""
-        settings = asdict(self)
+        text = {field.name for field in fields(TextOptions)}
+        settings = dict(sorted(asdict(self).items(), key=lambda item: item[0] in text))
         if self.keep_words is not None:  # no folder of this machine is stored with a model
             settings["keep_words"] = Path(self.keep_words).name
         return settings
