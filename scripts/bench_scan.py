@@ -5,8 +5,9 @@
 
 Prints medians over rounds that alternate between one thread and two: tokens per second of
 processor time (all threads together) and of wall time, for counting alone (split, hash, count,
-provisional ids) and for all of load_corpus; the same for w2v phrases; then the peak memory of load_corpus in a fresh
-process. It trains nothing and compares with no other program.
+provisional ids) and for all of load_corpus; for w2v phrases, reading
+and writing included; then the peak memory of load_corpus in a fresh process. It trains nothing and
+compares with no other program.
 """
 
 from __future__ import annotations
