@@ -5,8 +5,9 @@
 
 Prints medians over rounds that alternate between one thread and two: tokens per second of
 processor time (all threads together) and of wall time, for counting alone (split, hash, count,
-provisional ids) and for all of load_corpus; then the peak memory of load_corpus in a fresh
-process. It trains nothing and compares with no other program.
+provisional ids) and for all of load_corpus; for w2v phrases, reading
+and writing included; then the peak memory of load_corpus in a fresh process. It trains nothing and
+compares with no other program.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from w2v_sgns.corpus import CorpusStats, load_corpus
 from w2v_sgns.corpus.counting import count_source
+from w2v_sgns.corpus.inputs import open_source
+from w2v_sgns.corpus.phrases import find_phrases
 from w2v_sgns.corpus.pieces import Pieces
-from w2v_sgns.corpus.source import open_source
 
 ENOUGH = 1 << 40  # bytes: the ids stay in memory
 
@@ -98,6 +100,21 @@ def report_speed(path: Path, min_count: int, rounds: int) -> None:
         print(f"{what:10} 2 threads are {speedup:.2f} × as fast as one (wall, median of rounds)")
 
 
+def report_phrases(path: Path, rounds: int) -> None:
+    """Print the median speed of reading, joining phrases and writing, on one thread."""
+
+    def work() -> int:
+        with load_corpus(path, min_count=1, threads=1, memory_bytes=ENOUGH) as corpus:
+            text = find_phrases(corpus)
+            for block in text.blocks():
+                len(block)
+            return corpus.stats.tokens_read
+
+    tokens = work()
+    seconds = median(timed(work)[0] for _ in range(rounds))
+    print(f"phrases    {tokens / seconds / 1e6:.1f} million tokens per CPU-second, one pass")
+
+
 def main() -> None:
     """Parse, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -110,6 +127,7 @@ def main() -> None:
         report_memory(options.corpus, options.min_count)
         return
     report_speed(options.corpus, options.min_count, options.rounds)
+    report_phrases(options.corpus, options.rounds)
     again = [sys.executable, __file__, str(options.corpus), "--memory-only"]
     subprocess.run([*again, "--min-count", str(options.min_count)], check=True)
 

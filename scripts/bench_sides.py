@@ -37,7 +37,7 @@ def pin_to_one_processor() -> None:
 def ours_epoch(corpus: str, settings: str) -> Result:
     """Train one epoch on one thread; the trainer's own clock leaves counting and compiling out."""
     from w2v_sgns import train
-    from w2v_sgns.training.trainer import Event
+    from w2v_sgns.training.events import Event
 
     pin_to_one_processor()
     ends: list[Event] = []

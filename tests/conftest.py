@@ -7,8 +7,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# Shared machines are slow at times: an example that takes long is no failure.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 
 # Folders and modules of tests whose subject is Python as well as machine code: the second pass

@@ -27,6 +27,21 @@ class NaiveCorpus:
         return any(len(line) > 1 for line in self.lines)
 
 
+def plain_text(data: bytes) -> bytes | None:
+    """Return a file's text as UTF-8, without its mark; None for what must be refused."""
+    wide = (b"\xff\xfe\0\0", b"\0\0\xfe\xff", b"\xff\xfe", b"\xfe\xff")
+    for mark, encoding in zip(wide, ("utf-32", "utf-32", "utf-16", "utf-16"), strict=True):
+        if data.startswith(mark):
+            try:
+                data = data.decode(encoding, "surrogateescape").encode("utf-8", "surrogateescape")
+            except UnicodeError:
+                return None
+            break
+    else:
+        data = data.removeprefix(BOM)
+    return None if b"\0" in data else data
+
+
 def naive_corpus(data: bytes, min_count: int) -> NaiveCorpus:
     """Split, count, sort, prune."""
     lines = data.removeprefix(BOM).split(b"\n")

@@ -138,7 +138,7 @@ def test_train_flags_are_the_fields() -> None:
     options = [parameter for parameter in command.params if parameter.opts[0].startswith("-")]
     flags = {longest(parameter.opts) for parameter in options}
     names = {field.name for cls in (TrainConfig, RunOptions) for field in fields(cls)}
-    assert flags - {"quiet", "debug", "help"} == names
+    assert flags - {"quiet", "debug", "help", "dry_run"} == names
 
 
 def longest(opts: list[str]) -> str:

@@ -92,7 +92,7 @@ def test_settings_of_newer_versions_are_passed_over() -> None:
     assert TrainConfig.from_dict({"dim": 9, "from_the_future": 1}) == TrainConfig(dim=9)
 
 
-@pytest.mark.parametrize("threads", [-1, 4_097, 1.5, "2"])
+@pytest.mark.parametrize("threads", [-1, 2**63, 1.5, "2"])
 def test_bad_threads(threads: Any) -> None:
     with pytest.raises(ConfigError, match="--threads"):
         RunOptions(threads=threads)
@@ -120,3 +120,17 @@ def test_sizes(text: str | int, size: int) -> None:
 def test_bad_sizes(text: str | int) -> None:
     with pytest.raises(ConfigError, match="--memory"):
         RunOptions(memory=text)
+
+
+@pytest.mark.parametrize("value", ["no", 1, None])
+def test_a_switch_is_true_or_false(value: Any) -> None:
+    with pytest.raises(ConfigError, match="--fixed-window is on or off"):
+        TrainConfig(fixed_window=value)
+
+
+@pytest.mark.parametrize(
+    "setting", [{"lr": 1e39}, {"noise_exponent": 1e9}, {"noise_exponent": -11}]
+)
+def test_numbers_beyond_any_use(setting: dict[str, float]) -> None:
+    with pytest.raises(ConfigError, match="at most"):
+        TrainConfig(**setting)

@@ -144,7 +144,7 @@ def default(setting: Field[object]) -> object:
 
 def test_the_tables_list_every_option() -> None:
     names = {setting.name for cls in (TrainConfig, RunOptions) for setting in fields(cls)}
-    assert option_rows().keys() == names | {"quiet", "debug"}
+    assert option_rows().keys() == names | {"quiet", "debug", "dry_run"}
 
 
 @pytest.mark.parametrize("setting", fields(TrainConfig), ids=lambda setting: setting.name)
@@ -155,7 +155,7 @@ def test_the_table_names_the_default(setting: Field[object]) -> None:
     elif isinstance(value, (int, float)):
         assert float(shown) == value
     else:
-        assert shown == (value or "lr / 10,000")
+        assert shown == (value or ("lr / 10,000" if setting.name == "min_lr" else "none"))
 
 
 def test_the_older_names_are_understood() -> None:

@@ -7,6 +7,7 @@ Ranges are checked here and nowhere else.
 
 from __future__ import annotations
 
+import codecs
 import math
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -17,14 +18,57 @@ from w2v_sgns.errors import ConfigError
 __all__ = ["RunOptions", "TrainConfig"]
 
 COLLISIONS = ("keep", "drop")
+WHOLE_LINE = "line"  # a window that reaches from the line's start to its end
 # One seed word of the random streams, and far beyond any seed a person types.
 MAX_SEED = 2**63 - 1
+MOST_LR = 1e6  # far beyond any use, far within float32
 # The kernel addresses a window's scores from one scratch block a thread: its size is bounded.
 MAX_DIM, MAX_WINDOW, MAX_NEGATIVE = 16_384, 1_000, 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainConfig:
+class TextOptions:
+    """How bytes become lines of words; shared by all verbs that read a corpus.
+
+    Raises:
+        ConfigError: a value is unknown or out of range.
+    """
+
+    encoding: str = "utf-8"  # of the text; a byte order mark of UTF-16 or UTF-32 wins over UTF-8
+    encoding_errors: str = "keep"  # bytes that are no text: keep them as they are, or strict
+    split: str = "ascii"  # which blanks end a word: ASCII's, or all of Unicode's
+    tokenizer: str = "whitespace"  # or words: lower-cased runs of letters and digits
+    lowercase: bool = False
+    max_token_bytes: int | None = None  # longer words are dropped whole; None: no limit
+    text_field: str | None = None  # the corpus is JSON lines, its text in this field
+    column: str | None = None  # the corpus is Parquet or Arrow, its text in this column
+    recursive: bool = False  # read the folders inside folders too
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        _one_of("encoding_errors", self.encoding_errors, ("keep", "strict"))
+        _one_of("split", self.split, ("ascii", "unicode"))
+        _one_of("tokenizer", self.tokenizer, ("whitespace", "words"))
+        if self.max_token_bytes is not None:
+            _whole("max_token_bytes", self.max_token_bytes, 1, MAX_SEED)
+        if self.text_field is not None and self.column is not None:
+            raise ConfigError(
+                "--text-field (JSON lines) and --column (Parquet, Arrow) exclude each"
+                " other; give the one that fits the files"
+            )
+        try:
+            is_text = codecs.lookup(self.encoding)._is_text_encoding
+        except (LookupError, TypeError, ValueError):
+            is_text = False
+        if not is_text:
+            raise ConfigError(
+                f"--encoding knows no {self.encoding!r}; examples: utf-8, latin-1, cp1252, "
+                "utf-16-le, gb18030, shift_jis"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig(TextOptions):
     """What changes the vectors.
 
     Raises:
@@ -32,7 +76,7 @@ class TrainConfig:
     """
 
     dim: int = 100  # d, components of a vector
-    window: int = 5  # most tokens on either side of the middle one
+    window: int | str = 5  # most tokens on either side of the middle one, or "line": all of them
     fixed_window: bool = False  # False: the size is drawn from 1..window at every token
     negative: int = 5  # k, noise words a window
     noise_exponent: float = 0.75  # q(w) ∝ count(w)^noise_exponent
@@ -42,27 +86,31 @@ class TrainConfig:
     lr: float = 0.05  # learning rate at the start, falling on one line to min_lr
     min_lr: float | None = None  # learning rate at the end; None: lr / 10,000
     min_count: int = 5  # words seen less often are dropped
+    max_vocab: int | None = None  # only the most frequent words; None: all
+    keep_words: str | Path | None = None  # a file of words that stay, however rare
     seed: int = 1
 
     def __post_init__(self) -> None:
         """Check every range."""
+        super().__post_init__()
         _whole("dim", self.dim, 1, MAX_DIM)
-        _whole("window", self.window, 1, MAX_WINDOW)
+        if self.window != WHOLE_LINE:
+            _whole("window", self.window, 1, MAX_WINDOW)
+        if self.max_vocab is not None:
+            _whole("max_vocab", self.max_vocab, 2, MAX_SEED)
         _whole("negative", self.negative, 1, MAX_NEGATIVE)
         _whole("epochs", self.epochs, 1, 1_000_000)
         _whole("min_count", self.min_count, 1, MAX_SEED)
         _whole("seed", self.seed, 0, MAX_SEED)
-        _real("lr", self.lr, above=0.0)
+        _real("lr", self.lr, above=0.0, most=MOST_LR)
+        _flag_value("fixed_window", self.fixed_window)
         _real("sample", self.sample, least=0.0)
-        _real("noise_exponent", self.noise_exponent)
+        _real("noise_exponent", self.noise_exponent, least=-10.0, most=10.0)
         if self.min_lr is not None:
             _real("min_lr", self.min_lr, least=0.0)
             if self.min_lr > self.lr:
                 raise ConfigError(f"--min-lr {self.min_lr:g} is above --lr {self.lr:g}")
-        if self.collisions not in COLLISIONS:
-            raise ConfigError(
-                f"--collisions must be one of {', '.join(COLLISIONS)}, not {self.collisions!r}"
-            )
+        _one_of("collisions", self.collisions, COLLISIONS)
 
     @property
     def final_lr(self) -> float:
@@ -71,7 +119,11 @@ class TrainConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings under their names, ready for JSON."""
-        return asdict(self)
+        text = {field.name for field in fields(TextOptions)}
+        settings = dict(sorted(asdict(self).items(), key=lambda item: item[0] in text))
+        if self.keep_words is not None:  # no folder of this machine is stored with a model
+            settings["keep_words"] = Path(self.keep_words).name
+        return settings
 
     @classmethod
     def from_dict(cls, settings: dict[str, Any]) -> Self:
@@ -92,10 +144,14 @@ class RunOptions:
     threads: int = 0  # 0: every processor this process may use
     memory: str | int | None = None  # bytes for token ids, as 4000000000 or "4G"; None: a quarter
     force: bool = False  # replace an existing output
+    save_vocab: str | Path | None = None  # write the words and their counts here
+    read_vocab: str | Path | None = None  # take words and counts from here, not from the corpus
+    vocab_format: str = "tsv"  # of save_vocab: word<TAB>count, or word2vec's "word count"
 
     def __post_init__(self) -> None:
         """Check every range."""
-        _whole("threads", self.threads, 0, 4_096)
+        _whole("threads", self.threads, 0, MAX_SEED)
+        _one_of("vocab_format", self.vocab_format, ("tsv", "word2vec"))
         if self.memory is not None:
             parse_size(self.memory)
 
@@ -124,6 +180,12 @@ def _flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
+def _one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
+    """Refuse what is not one of the known words."""
+    if value not in known:
+        raise ConfigError(f"{_flag(name)} must be one of {', '.join(known)}, not {value!r}")
+
+
 def _whole(name: str, value: Any, least: int, most: int) -> None:
     """Refuse what is not a whole number in least..most."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
@@ -132,14 +194,28 @@ def _whole(name: str, value: Any, least: int, most: int) -> None:
         raise ConfigError(f"{_flag(name)} must be from {least:,} to {most:,}, not {value}")
 
 
-def _real(name: str, value: Any, *, above: float | None = None, least: float | None = None) -> None:
-    """Refuse what is not a finite number above `above` or at least `least`."""
+def _flag_value(name: str, value: Any) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool):
+        raise ConfigError(f"{_flag(name)} is on or off: True or False, not {value!r}")
+
+
+def _real(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    most: float = math.inf,
+) -> None:
+    """Refuse what is not a finite number above `above`, at least `least`, at most `most`."""
     try:
         number = math.nan if isinstance(value, (bool, str)) else float(value)
     except (TypeError, ValueError):
         number = math.nan
     bound = f" above {above:g}" if above is not None else ""
     bound = f" of at least {least:g}" if least is not None else bound
+    bound += f" and at most {most:g}" if most < math.inf else ""
     low = (above is not None and number <= above) or (least is not None and number < least)
-    if not math.isfinite(number) or low:
+    if not math.isfinite(number) or low or number > most:
         raise ConfigError(f"{_flag(name)} needs a finite number{bound}, not {value!r}")

@@ -106,12 +106,12 @@ def keep_probabilities(counts: npt.ArrayLike, sample: float) -> Real:
 
 
 def effective_sample(sample: float, tokens: int) -> float:
-    """Return the threshold to use on a corpus of so many tokens: 0 if there are under 1/sample.
+    """Return the threshold to use on a corpus of so many tokens: at least 1 / tokens.
 
-    In such a text even a word seen once is more frequent than the threshold, and subsampling
-    would drop nearly everything.
+    Below that even a word seen once would count as frequent, and a small text would lose
+    nearly everything. 0 stays 0: every token is kept.
     """
-    return sample if tokens * sample >= 1 else 0.0
+    return max(sample, 1 / tokens) if sample else 0.0
 
 
 def keep_thresholds(probabilities: Real) -> npt.NDArray[np.uint32]:

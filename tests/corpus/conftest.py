@@ -16,10 +16,10 @@ INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 @pytest.fixture
 def load(tmp_path: Path) -> Iterator[Callable[..., Corpus]]:
-    """Load bytes or a path; the corpora are closed after the test."""
+    """Load bytes, a path, or whatever else is a corpus; the corpora are closed after the test."""
     opened: list[Corpus] = []
 
-    def load_it(text: bytes | Path, **options: Any) -> Corpus:
+    def load_it(text: Any, /, **options: Any) -> Corpus:
         path = text
         if isinstance(text, bytes):
             path = tmp_path / "corpus.txt"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from w2v_sgns.corpus import load_corpus, store
-from w2v_sgns.corpus.source import open_source
+from w2v_sgns.corpus.inputs import open_source
 from w2v_sgns.errors import CorpusError, ResourceError, VocabularyError
 
 CASES = Path(__file__).resolve().parents[1] / "cases"
@@ -85,16 +85,6 @@ def test_lines_of_one_token_after_pruning(tmp_path: Path) -> None:
 def test_missing_file(tmp_path: Path) -> None:
     has(refused(tmp_path / "none.txt", CorpusError), "no such file")
     has(refused("relative-none.txt", CorpusError), "no such file", str(Path.cwd()))
-
-
-def test_a_directory(tmp_path: Path) -> None:
-    has(refused(tmp_path, CorpusError), "is a directory")
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
-def test_a_pipe(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    has(refused(tmp_path / "pipe", CorpusError), "not a plain file")
 
 
 def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

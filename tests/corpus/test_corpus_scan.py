@@ -60,8 +60,8 @@ def test_words_of_one_key_are_told_apart_by_their_last_bytes() -> None:
     ],
 )
 def test_a_block(block, ids, breaks, leading) -> None:
-    found, line_breaks, leading_break = WordTable().scan(block)
-    assert (found.tolist(), line_breaks, leading_break) == (ids, breaks, leading)
+    found = WordTable().scan(block)
+    assert (found.ids.tolist(), found.line_breaks, found.leading_break) == (ids, breaks, leading)
 
 
 def test_tables_merge(monkeypatch) -> None:
@@ -69,8 +69,8 @@ def test_tables_merge(monkeypatch) -> None:
     monkeypatch.setattr(table, "_WORDS_AT_ONCE", 3)
     first, second = WordTable(), WordTable()
     texts = b"a b c long-word-of-many-bytes a", b"x c y long-word-of-many-bytes z z a w " * 3
-    ids = [first.scan(texts[0])[0].tolist(), second.scan(texts[1])[0].tolist()]
-    mapping = first.add(second)
+    ids = [first.scan(texts[0]).ids.tolist(), second.scan(texts[1]).ids.tolist()]
+    mapping = first.add(second.data, second.offsets, second.counts)
     assert words_in(first) == Counter(texts[0].split()) + Counter(texts[1].split())
     words = list(words_in(first))
     assert [words[i] for i in ids[0]] == texts[0].split()

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from w2v_sgns.corpus import source
-from w2v_sgns.corpus.source import SEPARATORS, open_source
+from w2v_sgns.corpus.inputs import open_source
+from w2v_sgns.corpus.source import SEPARATORS
 
 BOM = b"\xef\xbb\xbf"
 
@@ -25,18 +26,19 @@ def test_blocks(
     tmp_path_factory: pytest.TempPathFactory, text: bytes, block_bytes: int, first_look: int
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "blocks.txt"
+    text = text.lstrip(b"\xff\xfe\0") or b"x"  # no mark of UTF-16 or UTF-32
     path.write_bytes(text)
     opened = open_source(path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(source, "_FIRST_LOOK", first_look)
-        blocks = list(opened.blocks(block_bytes))
+        blocks = [block.data for block in opened.blocks(block_bytes)]
     assert b"".join(blocks) == text.removeprefix(BOM)
     assert all(block[-1] in SEPARATORS for block in blocks[:-1])
-    assert all(blocks)
+    assert all(blocks) or blocks == [b""]
     assert opened.position == opened.size == len(text)
-    for block in blocks:  # the first read looks for the mark, 3 bytes
+    for block in blocks:  # the first read looks for the mark, 4 bytes
         longest = max(map(len, block.split()), default=0)
-        assert len(block) <= max(block_bytes, 3) + longest
+        assert len(block) <= block_bytes + 4 + longest
 
 
 def test_names_and_sizes_are_as_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,4 +48,4 @@ def test_names_and_sizes_are_as_given(tmp_path: Path, monkeypatch: pytest.Monkey
     assert opened.names == ("some.txt",)
     assert opened.sizes == (3,)
     for _ in range(2):
-        assert b"".join(opened.blocks(100)) == b"a b"
+        assert b"".join(block.data for block in opened.blocks(100)) == b"a b"

@@ -11,8 +11,8 @@ from small_models import small_model
 
 from w2v_sgns.config import TrainConfig
 from w2v_sgns.training import progress
+from w2v_sgns.training.events import Event
 from w2v_sgns.training.progress import TerminalProgress, duration, next_command, words_per_second
-from w2v_sgns.training.trainer import Event
 
 
 class Terminal(io.StringIO):
@@ -77,7 +77,7 @@ def test_a_bar_on_a_terminal() -> None:
     shown = stream.getvalue()
     for part in ("epoch 2/3", " 30%", " 60%", "600 k words/s", "lr 0.0312", "loss 2.346"):
         assert part in shown, part
-    assert shown.endswith("compiling the kernel: once on this machine, a few seconds\n")
+    assert shown.endswith("compiling: once on this machine, some seconds\n")
 
 
 def test_counting_is_shown_too() -> None:

@@ -27,8 +27,9 @@ from w2v_sgns.sampling import (
     noise_distribution,
     pack_alias,
 )
-from w2v_sgns.training import trainer
-from w2v_sgns.training.trainer import Event, initial_matrices
+from w2v_sgns.training import needs, trainer
+from w2v_sgns.training.events import Event
+from w2v_sgns.training.trainer import initial_matrices
 
 SETTINGS = {"dim": 20, "epochs": 2, "min_count": 2}
 
@@ -50,7 +51,7 @@ def corpus(demo_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let two threads run wherever the tests do."""
-    monkeypatch.setattr(trainer, "allowed_threads", lambda: 2)
+    monkeypatch.setattr(needs, "allowed_threads", lambda: 2)
 
 
 # ---- the same again
@@ -100,7 +101,7 @@ def test_two_threads_reach_the_same_loss(
 
 
 def test_three_lines_and_64_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trainer, "allowed_threads", lambda: 64)
+    monkeypatch.setattr(needs, "allowed_threads", lambda: 64)
     (tmp_path / "c.txt").write_text("a b c d\nb c d\nd a b\n")
     model = train(tmp_path / "c.txt", threads=64, min_count=1, sample=0, dim=4, epochs=3)
     assert [(entry["tokens"], entry["kept"]) for entry in model.history] == [(10, 10)] * 3
@@ -120,6 +121,18 @@ def test_three_lines_and_64_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 )
 def test_history_is_the_twins_replay(corpus: Path, settings: dict[str, object]) -> None:
     config = TrainConfig(**(SETTINGS | {"sample": 1e-2} | settings))  # type: ignore[arg-type]
+    assert_history_is_the_twins(corpus, config)
+
+
+def test_one_line_over_several_chunks_is_the_twins(demo_corpus: Path, tmp_path: Path) -> None:
+    """Windows cross every chunk's border: each chunk must know what its neighbours keep."""
+    words = demo_corpus.read_bytes().split()[: 2 * CHUNK + 3000]
+    (tmp_path / "line.txt").write_bytes(b" ".join(words))
+    config = TrainConfig(dim=8, epochs=2, min_count=2, sample=1e-3, negative=1)
+    assert_history_is_the_twins(tmp_path / "line.txt", config)
+
+
+def assert_history_is_the_twins(corpus: Path, config: TrainConfig) -> None:
     model = train(corpus, threads=1, **config.to_dict())
     with load_corpus(corpus, min_count=2, threads=1, memory_bytes=1 << 30) as loaded:
         tokens = np.array(loaded.store.tokens)
@@ -225,7 +238,7 @@ def test_matrices_that_cannot_fit_are_refused_before_they_are_taken(
 ) -> None:
     allocated: list[object] = []
     monkeypatch.setattr(trainer, "initial_matrices", lambda *a: allocated.append(a))
-    monkeypatch.setattr(trainer, "available_memory", lambda: 230_000_000)
+    monkeypatch.setattr(needs, "available_memory", lambda: 230_000_000)
     with pytest.raises(ResourceError) as caught:
         train(corpus, dim=16_000, min_count=1)
     words = len(set(corpus.read_bytes().split()))
@@ -234,15 +247,37 @@ def test_matrices_that_cannot_fit_are_refused_before_they_are_taken(
     assert f"{needed / 1e6:.3g} MB" in str(caught.value)
     assert "230 MB" in str(caught.value)
     assert not allocated
-    trainer.check_memory(100, 100)
+    needs.check_memory(100, 100)
 
 
-@pytest.mark.parametrize("lr", [1e4, 1e20, 1e38])
+@pytest.mark.parametrize("lr", [1e4, 1e5, 1e6])
 def test_divergence_is_an_error(corpus: Path, tmp_path: Path, lr: float) -> None:
     with pytest.raises(DivergenceError) as caught:
         train(corpus, lr=lr, min_lr=lr, output=tmp_path / "m.safetensors", epochs=5, sample=0)
     assert "\n" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_divergence_is_seen_in_its_epoch(corpus: Path) -> None:
+    """A NaN score makes the loss NaN: the other epochs are not run for nothing."""
+    seen = []
+    with pytest.raises(DivergenceError, match="epoch 1 at --lr 1e"):
+        train(corpus, lr=1e6, epochs=20, sample=0, progress=lambda event: seen.append(event.epoch))
+    assert max(seen) <= 1
+
+
+def test_vectors_that_are_not_finite_are_refused_without_an_output_too(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(words: int, config: TrainConfig) -> object:
+        E, Ep = initial_matrices(words, config)
+        E[1, 0] = np.inf
+        return E, Ep
+
+    monkeypatch.setattr(trainer, "initial_matrices", broken)
+    monkeypatch.setattr(trainer, "_run_epoch", lambda *_: {"epoch": 1, "pairs": 1, "loss": 1.0})
+    with pytest.raises(DivergenceError, match="not finite"):
+        train(corpus, epochs=1)
 
 
 # ---- stopping

@@ -19,7 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from w2v_sgns import __version__
-from w2v_sgns.cli import analogy, eval, export, info, odd, similar, train
+from w2v_sgns.cli import analogy, eval, export, info, odd, phrases, similar, train, vocab
 from w2v_sgns.cli.options import asked_for_debug
 from w2v_sgns.cli.output import shown
 from w2v_sgns.errors import W2VError
@@ -67,6 +67,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("train", cls=train.TrainCommand)(train.train)
+app.command("vocab")(vocab.vocab)
+app.command("phrases")(phrases.phrases)
 app.command("similar")(similar.similar)
 app.command("analogy")(analogy.analogy)
 app.command("odd")(odd.odd)

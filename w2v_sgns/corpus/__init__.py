@@ -3,7 +3,8 @@
 Importing this does not import Numba; :func:`load_corpus` does.
 """
 
-from w2v_sgns.corpus.load import Corpus, CorpusStats, load_corpus
+from w2v_sgns.corpus.load import load_corpus
+from w2v_sgns.corpus.stats import Corpus, CorpusStats
 from w2v_sgns.corpus.store import LINE_END, TokenStore
 from w2v_sgns.corpus.vocabulary import Vocabulary
 

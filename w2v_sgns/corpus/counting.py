@@ -1,7 +1,8 @@
 """Counts a source on several threads: blocks in, a table of words a thread and all ids out.
 
-The calling thread reads; each worker scans whole blocks into a table of its own, without the
-GIL; results are taken in the text's order. Nothing is ordered or pruned here.
+The calling thread reads (and decompresses, which leaves the GIL to others); each worker scans
+whole blocks into a table of its own, without the GIL; results are taken in the text's order.
+Nothing is ordered here.
 """
 
 from __future__ import annotations
@@ -9,57 +10,83 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from w2v_sgns.config import TextOptions
+from w2v_sgns.corpus.normalize import normalizer
 from w2v_sgns.corpus.pieces import Pieces, own_copy
-from w2v_sgns.corpus.source import LINE_BREAK, FileSource
+from w2v_sgns.corpus.source import LINE_BREAK, Block, Source
 from w2v_sgns.corpus.store import Ids
 from w2v_sgns.corpus.table import WordTable
+from w2v_sgns.errors import CorpusError
 
 __all__ = ["BLOCK_BYTES", "Counts", "Progress", "Stop", "check_stop", "count_source"]
 
 BLOCK_BYTES = 1 << 20  # about 5 ms of work: large against a block's overhead
 
-Progress = Callable[[int, int], None]  # (bytes done, bytes in all)
+Progress = Callable[[int, int], None]  # (bytes done, bytes in all; 0: not known)
 Stop = Callable[[], bool]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Counts:
     """What counting found: tables[owner] holds the words of every piece of that owner."""
 
     tables: list[WordTable]
     pieces: Pieces
-    lines: int
-    bytes_read: int  # of text: byte order marks are none
+    lines: int = 0
+    bytes_read: int = 0  # of text as UTF-8: byte order marks are none
+    long_tokens: int = 0  # dropped: more bytes than allowed
+    invalid_place: str | None = None  # of the first word that is no UTF-8
+    empty: list[str] = field(default_factory=list)  # members without a byte of text
 
 
 @dataclass(frozen=True)
 class _Scanned:
     """One block's result."""
 
+    file: int
+    size: int  # bytes of text
+    last: bytes  # the last of them
     ids: Ids
     owner: int
     line_breaks: int
     leading_break: bool
+    dropped: int
+    invalid_line: int
 
 
 class _Workers:
     """A pool of threads, each scan on a free table; a context manager that always ends them."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, text: TextOptions) -> None:
         self.tables = [WordTable() for _ in range(threads)]
+        self._most = text.max_token_bytes
+        self._normalize = normalizer(text)
         self._free = list(reversed(range(threads)))  # idle tables; the last used is taken first
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="w2v-count")
 
-    def submit(self, block: bytes) -> Future[_Scanned]:
+    def submit(self, block: Block) -> Future[_Scanned]:
         return self._pool.submit(self._scan, block)
 
-    def _scan(self, block: bytes) -> _Scanned:
+    def _scan(self, block: Block) -> _Scanned:
+        data = block.data
+        if self._normalize is not None and not block.ready:
+            data = self._normalize(data)
         owner = self._free.pop()  # there is one: as many tables as threads
         try:
-            ids, line_breaks, leading_break = self.tables[owner].scan(block)
-            return _Scanned(own_copy(ids), owner, line_breaks, leading_break)
+            found = self.tables[owner].scan(data, ready=block.ready, most=self._most)
+            return _Scanned(
+                block.file,
+                len(block.data),
+                block.data[-1:],
+                own_copy(found.ids),
+                owner,
+                found.line_breaks,
+                found.leading_break,
+                found.dropped,
+                found.invalid_line,
+            )
         finally:
             self._free.append(owner)
 
@@ -76,8 +103,48 @@ def check_stop(stop: Stop | None) -> None:
         raise KeyboardInterrupt
 
 
+class _Tally:
+    """Adds up the blocks' results in the text's order; knows the line and the file it is at."""
+
+    def __init__(self, counts: Counts, source: Source) -> None:
+        self.counts, self.source = counts, source
+        self._file = -1
+        self._file_lines = 0  # line breaks of the current file
+        self._last = LINE_BREAK
+
+    def take(self, scanned: _Scanned, share: float) -> None:
+        """Take the next block's result."""
+        name = self.source.names[scanned.file]
+        if scanned.file != self._file:
+            self._end_file()
+            self._file = scanned.file
+            if not scanned.size:
+                self.counts.empty.append(name)
+        if scanned.leading_break:
+            self.counts.pieces.end_line()
+        self.counts.pieces.append(scanned.ids, scanned.owner, share)
+        self.counts.long_tokens += scanned.dropped
+        if scanned.invalid_line >= 0 and self.counts.invalid_place is None:
+            line = self._file_lines + scanned.invalid_line + 1
+            where = f" of {name}" if len(self.source.members) > 1 else ""
+            self.counts.invalid_place = f"line {line:,}{where}"
+        self._file_lines += scanned.line_breaks
+        self.counts.bytes_read += scanned.size
+        if scanned.size:
+            self._last = scanned.last
+
+    def end(self) -> None:
+        """Take the end of the text: it ends the last line."""
+        self._end_file()
+
+    def _end_file(self) -> None:
+        self.counts.pieces.end_line()
+        self.counts.lines += self._file_lines + (self._last != LINE_BREAK)
+        self._file_lines, self._last = 0, LINE_BREAK
+
+
 def count_source(
-    source: FileSource,
+    source: Source,
     pieces: Pieces,
     *,
     threads: int,
@@ -90,35 +157,50 @@ def count_source(
     At most `threads` + 1 blocks are in memory at a time.
 
     Raises:
-        CorpusError: the source cannot be read.
+        CorpusError: the source cannot be read, or holds NUL bytes.
+        StreamError: a compressed file is damaged.
         ResourceError: too many words, or no room for the spool.
         KeyboardInterrupt: `stop` said so; the workers have ended.
     """
-    lines = bytes_read = 0
-    last = LINE_BREAK
     waiting: deque[tuple[Future[_Scanned], int]] = deque()  # with the position behind the block
+    with _Workers(threads, source.text) as workers:
+        counts = Counts(workers.tables, pieces)
+        tally = _Tally(counts, source)
 
-    def take() -> int:
-        """Wait for the oldest block; return its number of line breaks."""
-        scan, position = waiting.popleft()
-        result = scan.result()
-        if result.leading_break:
-            pieces.end_line()
-        pieces.append(result.ids, result.owner, position / source.size)
-        if progress is not None:
-            progress(position, source.size)
-        return result.line_breaks
+        def take() -> None:
+            """Wait for the oldest block."""
+            scan, position = waiting.popleft()
+            size = source.size
+            tally.take(scan.result(), position / size if size else 0.5)
+            if progress is not None:
+                progress(position, size)
 
-    with _Workers(threads) as workers:
         for block in source.blocks(block_bytes):
             check_stop(stop)
-            bytes_read += len(block)
-            last = block[-1:]
+            _refuse_nul(block, source)
             waiting.append((workers.submit(block), source.position))
+            del block  # or its bytes would wait for the next one
             if len(waiting) > threads:
-                lines += take()
+                take()
         while waiting:
             check_stop(stop)
-            lines += take()
-    pieces.end_line()  # the end of the text ends the last line
-    return Counts(workers.tables, pieces, lines + (last != LINE_BREAK), bytes_read)
+            take()
+        tally.end()
+    return counts
+
+
+def _refuse_nul(block: Block, source: Source) -> None:
+    """Refuse text with NUL bytes: it is UTF-16 without its mark, or no text at all."""
+    place = -1 if block.ready else block.data.find(0)
+    if place < 0:
+        return
+    data = block.data[place - 1 if place else 0 :][:64]
+    wide = data[0::2].count(0) > 8 or data[1::2].count(0) > 8
+    advice = (
+        "it looks like UTF-16 without a byte order mark: try --encoding utf-16-le or utf-16-be"
+        if wide
+        else "that is no text: remove the NULs (tr -d '\\0'), or name the text's --encoding"
+    )
+    raise CorpusError(
+        f"{source.names[block.file]}: byte {block.offset + place:,} of the text is a NUL; {advice}"
+    )

@@ -1,4 +1,4 @@
-"""From a text to token ids: counts, orders, prunes, remaps.
+"""From a text to token ids: counts, orders, selects, remaps.
 
 The whole path of a corpus in its order. The compiled parts are imported on the first call, so
 that importing this module costs nothing.
@@ -6,67 +6,38 @@ that importing this module costs nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from w2v_sgns.corpus.source import FileSource, open_source
-from w2v_sgns.corpus.store import LINE_END, Ids, TokenStore
+from w2v_sgns.config import TextOptions
+from w2v_sgns.corpus.inputs import open_source
+from w2v_sgns.corpus.source import Source
+from w2v_sgns.corpus.stats import Corpus, CorpusStats
+from w2v_sgns.corpus.store import Ids, TokenStore
 from w2v_sgns.corpus.vocabulary import Vocabulary
-from w2v_sgns.errors import CorpusError, VocabularyError
+from w2v_sgns.corpus.vocabulary_file import read_vocabulary, read_words
 
 if TYPE_CHECKING:
     from w2v_sgns.corpus.counting import Counts, Progress, Stop
-    from w2v_sgns.corpus.pieces import Pieces
     from w2v_sgns.corpus.ranking import Ranking
+    from w2v_sgns.corpus.selection import Selection, Wanted
 
-__all__ = ["Corpus", "CorpusStats", "load_corpus"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class CorpusStats:
-    """What was read and what was kept of it."""
-
-    names: tuple[str, ...]  # files, as given
-    sizes: tuple[int, ...]  # their bytes on disk
-    bytes_read: int  # of text, all files together
-    lines: int  # blank ones too
-    tokens_read: int
-    types_read: int
-    tokens_kept: int
-    types_kept: int
-    max_count: int  # of the most frequent word
-    fingerprint: str  # hex blake2b of the tokens and lines, before pruning, and of all words
-    spooled: bool  # the ids are in a temporary file
-
-
-@dataclass
-class Corpus:
-    """A vocabulary and the text as its rows; a context manager that frees the ids."""
-
-    vocabulary: Vocabulary
-    store: TokenStore
-    stats: CorpusStats
-
-    def close(self) -> None:
-        """Free the ids; may be called again."""
-        self.store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+__all__ = ["load_corpus"]
 
 
 def load_corpus(
-    path: Path | str,
+    corpus: Any,
     *,
+    text: TextOptions | None = None,
     min_count: int = 5,
+    max_vocab: int | None = None,
+    keep_words: Path | str | None = None,
+    read_vocab: Path | str | None = None,
     threads: int,
     memory_bytes: int,
     progress: Progress | None = None,
@@ -76,24 +47,37 @@ def load_corpus(
     """Read a text into a vocabulary and token ids.
 
     Args:
-        path: a plain file of words separated by blanks, a sentence (or any context) a line.
+        corpus: a path, several, a Source, or lines of words (see `inputs.open_source`).
+        text: how bytes become words.
         min_count: words seen less often are dropped.
+        max_vocab: only so many of the most frequent words are kept.
+        keep_words: a file of words that are kept, whatever their count.
+        read_vocab: a file of words and counts that replaces the corpus's own.
         threads: scanning threads, at least 1; the result does not depend on it.
         memory_bytes: token ids beyond this go to a temporary file, 4 bytes a token.
         progress: called with (bytes done, bytes in all) after each block.
         stop: asked after each block; true ends the work with KeyboardInterrupt.
-        block_bytes: text read at a time, a few MiB if not given; the result does not depend on it.
+        block_bytes: text read at a time, a MiB if not given; the result does not depend on it.
 
     Raises:
         CorpusError: the text cannot be read, or holds no token, or no pair.
-        VocabularyError: fewer than two words are left by `min_count`.
+        StreamError: a compressed file is damaged or cut short.
+        VocabularyError: fewer than two words are left.
         ResourceError: no room for the ids on the temporary disk.
+        TypeError: no corpus at all: text instead of a path or of lists of words.
         KeyboardInterrupt: `stop` said so.
     """
     from w2v_sgns.corpus.counting import BLOCK_BYTES, count_source
     from w2v_sgns.corpus.pieces import Pieces
+    from w2v_sgns.corpus.selection import Wanted
 
-    source = open_source(path)
+    wanted = Wanted(
+        min_count=min_count,
+        max_vocab=max_vocab,
+        keep_words=() if keep_words is None else read_words(keep_words),
+        given=None if read_vocab is None else read_vocabulary(read_vocab),
+    )
+    source = open_source(corpus, text)
     pieces = Pieces(memory_bytes)
     try:
         counts = count_source(
@@ -104,45 +88,92 @@ def load_corpus(
             progress=progress,
             stop=stop,
         )
-        return _finished(source, counts, min_count, stop)
+        return _finished(source, counts, wanted, stop)
     finally:
         pieces.close()
 
 
-def _finished(source: FileSource, counts: Counts, min_count: int, stop: Stop | None) -> Corpus:
-    """Order, prune, remap: everything after the text has been read."""
-    name = ", ".join(source.names)
-    pieces = counts.pieces
-    if not pieces.tokens:
-        raise CorpusError(
-            f"{name}: {_many(counts.lines, 'line')} with 0 tokens; there is no text to train on"
-        )
+def _finished(source: Source, counts: Counts, wanted: Wanted, stop: Stop | None) -> Corpus:
+    """Order, select, remap: everything after the text has been read."""
+    from w2v_sgns.corpus.refusals import no_pairs, no_tokens, too_few_words
+    from w2v_sgns.corpus.remap import longest_line
+    from w2v_sgns.corpus.selection import select
+
+    name = _short(source.names)
+    if not counts.pieces.tokens:
+        raise no_tokens(name, counts.lines, counts.long_tokens)
     ranks, ranking = _ranked(counts, stop)
-    kept = int(np.searchsorted(-ranking.counts, -min_count, side="right"))
-    if kept < 2:
-        raise _too_few_words(name, ranking, kept, min_count)
-    spooled = pieces.spooled
-    store, fingerprint = _compacted(pieces, ranks, ranking, kept, stop)
+    selection = select(ranking, wanted)
+    if len(selection.vocabulary) < 2:
+        raise too_few_words(name, ranking, len(selection.vocabulary), wanted)
+    spooled = counts.pieces.spooled
+    store, fingerprint = _compacted(counts, ranks, ranking, selection, stop)
     try:
-        stats = CorpusStats(
-            names=source.names,
-            sizes=source.sizes,
-            bytes_read=counts.bytes_read,
-            lines=counts.lines,
-            tokens_read=int(ranking.counts.sum()),
-            types_read=ranking.counts.size,
-            tokens_kept=store.tokens.size,
-            types_kept=kept,
-            max_count=int(ranking.counts[0]),
-            fingerprint=fingerprint,
-            spooled=spooled,
-        )
-        if not _has_pairs(store.tokens):
-            raise _no_pairs(name, stats, min_count)
+        found = _Found(store, longest_line(store.tokens), fingerprint, spooled)
+        stats = _stats(source, counts, ranking, selection, found)
+        if stats.longest_line < 2:
+            raise no_pairs(name, stats, wanted)
     except BaseException:
         store.close()
         raise
-    return Corpus(_vocabulary(ranking, kept), store, stats)
+    return Corpus(selection.vocabulary, store, stats)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What the last pass over the ids gave."""
+
+    store: TokenStore
+    longest_line: int
+    fingerprint: str
+    spooled: bool
+
+
+def _stats(
+    source: Source, counts: Counts, ranking: Ranking, selection: Selection, found: _Found
+) -> CorpusStats:
+    from w2v_sgns.corpus.invalid import count_marked
+
+    marked, marked_row = count_marked(ranking.data, ranking.offsets, ranking.counts)
+    words = Vocabulary(ranking.data, ranking.offsets)
+    invalid_tokens, invalid_types = _invalid(ranking) if counts.invalid_place else (0, 0)
+    return CorpusStats(
+        names=source.names,
+        labels=source.labels,
+        sizes=source.sizes,
+        empty=tuple(counts.empty),
+        bytes_read=counts.bytes_read,
+        lines=counts.lines,
+        longest_line=found.longest_line,
+        tokens_read=int(ranking.counts.sum()),
+        types_read=ranking.counts.size,
+        tokens_kept=found.store.tokens.size,
+        types_kept=len(selection.vocabulary),
+        types_unseen=selection.unseen,
+        max_count=int(ranking.counts[0]),
+        long_tokens=counts.long_tokens,
+        invalid_tokens=invalid_tokens,
+        invalid_types=invalid_types,
+        invalid_place=counts.invalid_place,
+        marked_tokens=int(marked),
+        marked_word=words.word(marked_row) if marked_row >= 0 else None,
+        fingerprint=found.fingerprint,
+        spooled=found.spooled,
+        once=any(member.once for member in source.members),
+    )
+
+
+def _invalid(ranking: Ranking) -> tuple[int, int]:
+    """Return how many tokens and types are no UTF-8."""
+    from w2v_sgns.corpus.invalid import next_invalid
+
+    tokens = types = 0
+    row = next_invalid(ranking.data, ranking.offsets, 0)
+    while row >= 0:
+        tokens += int(ranking.counts[row])
+        types += 1
+        row = next_invalid(ranking.data, ranking.offsets, row + 1)
+    return tokens, types
 
 
 def _ranked(counts: Counts, stop: Stop | None) -> tuple[list[Ids], Ranking]:
@@ -158,7 +189,9 @@ def _ranked(counts: Counts, stop: Stop | None) -> tuple[list[Ids], Ranking]:
         del table  # or the name would keep the last one
     while others:
         check_stop(stop)
-        maps.append(first.add(others.pop(0)))
+        other = others.pop(0)
+        maps.append(first.add(other.data, other.offsets, other.counts))
+        del other
     check_stop(stop)
     first.drop_index()
     ranking = rank_words(first.data, first.offsets, first.counts)
@@ -166,21 +199,28 @@ def _ranked(counts: Counts, stop: Stop | None) -> tuple[list[Ids], Ranking]:
 
 
 def _compacted(
-    pieces: Pieces, ranks: list[Ids], ranking: Ranking, kept: int, stop: Stop | None
+    counts: Counts,
+    ranks: list[Ids],
+    ranking: Ranking,
+    selection: Selection,
+    stop: Stop | None,
 ) -> tuple[TokenStore, str]:
-    """Remap and prune all ids; return the store and the fingerprint."""
+    """Remap all ids and drop what is not selected; return the store and the fingerprint."""
     from w2v_sgns.corpus.counting import check_stop
     from w2v_sgns.corpus.remap import keep_below, to_ranks
 
     digest = blake2b(digest_size=32)
+    kept = len(selection.vocabulary)
 
     def shorten(ids: Ids, owner: int) -> tuple[int, bool]:
         check_stop(stop)
         to_ranks(ids, ranks[owner])
         digest.update(_little_endian(ids, "<u4"))
+        if selection.rows is not None:
+            to_ranks(ids, selection.rows)
         return keep_below(ids, kept)
 
-    store = pieces.compact(shorten)
+    store = counts.pieces.compact(shorten)
     digest.update(_little_endian(ranking.offsets, "<i8"))
     digest.update(ranking.data.data)
     return store, digest.hexdigest()
@@ -190,49 +230,8 @@ def _little_endian(array: NDArray[Any], dtype: str) -> memoryview:
     return array.astype(dtype, copy=False).data.cast("B")
 
 
-def _vocabulary(ranking: Ranking, kept: int) -> Vocabulary:
-    """Return the first `kept` words, in arrays of their own."""
-    end = ranking.offsets[kept]
-    return Vocabulary(
-        ranking.data[:end].copy(), ranking.offsets[: kept + 1].copy(), ranking.counts[:kept].copy()
-    )
-
-
-def _has_pairs(tokens: Ids) -> bool:
-    """Tell whether any line has two tokens: whether any token is not the last of its line."""
-    block = 1 << 20
-    return any(
-        bool(((tokens[start : start + block] & LINE_END) == 0).any())
-        for start in range(0, tokens.size, block)
-    )
-
-
-def _too_few_words(name: str, ranking: Ranking, kept: int, min_count: int) -> VocabularyError:
-    """Say what was read, what pruning left of it, and which threshold would leave more."""
-    counts = ranking.counts
-    read = f"{_many(int(counts.sum()), 'token')} of {_many(counts.size, 'type')} read"
-    if counts.size == 1:
-        return VocabularyError(f"{name}: {read}; a vocabulary needs at least 2 different words")
-    most = int(counts[0])
-    second = int(counts[1])  # the highest threshold that keeps two words
-    remain = {limit: int((counts >= limit).sum()) for limit in (second, 1)}
-    advice = ", ".join(f"--min-count {limit} keeps {n:,}" for limit, n in remain.items())
-    return VocabularyError(
-        f"{name}: {read}, {kept} kept at --min-count {min_count}, at least 2 are needed; "
-        f"the most frequent count is {most:,}; {advice}"
-    )
-
-
-def _no_pairs(name: str, stats: CorpusStats, min_count: int) -> CorpusError:
-    dropped = stats.tokens_read - stats.tokens_kept
-    after = f" after --min-count {min_count} dropped {dropped:,}" if dropped else ""
-    advice = "try a lower --min-count, or " if dropped else ""
-    return CorpusError(
-        f"{name}: no training pairs (every line has one token): {_many(stats.lines, 'line')}, "
-        f"{_many(stats.tokens_kept, 'token')}{after}; {advice}put words that belong together "
-        "on one line"
-    )
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+def _short(names: Sequence[str]) -> str:
+    """Name a corpus in a message: its files, or the first of many."""
+    if len(names) <= 3:
+        return ", ".join(names)
+    return f"{names[0]} and {len(names) - 1:,} more files"

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-__all__ = ["keep_below", "to_ranks"]
+from w2v_sgns.kernels.compile import compiled
+
+__all__ = ["keep_below", "longest_line", "to_ranks"]
 
 LINE_END = np.uint32(1 << 31)  # as in store.py; compiled code looks at its own file only
 LOW = np.uint32(LINE_END - 1)
@@ -17,14 +18,14 @@ LOW = np.uint32(LINE_END - 1)
 Ids = npt.NDArray[np.uint32]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def to_ranks(ids: Ids, ranks: Ids) -> None:
     """Replace every id by ranks[id]; line ends stay."""
     for i in range(ids.size):
         ids[i] = ranks[ids[i] & LOW] | (ids[i] & LINE_END)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def keep_below(ids: Ids, types: int) -> tuple[int, bool]:
     """Move the ids below `types` to the front, in order.
 
@@ -45,3 +46,15 @@ def keep_below(ids: Ids, types: int) -> tuple[int, bool]:
             else:
                 leading = True
     return kept, leading
+
+
+@compiled
+def longest_line(tokens: Ids) -> int:
+    """Return the tokens of the longest line; the end of the array ends the last."""
+    longest = length = 0
+    for i in range(tokens.size):
+        length += 1
+        if tokens[i] & LINE_END:
+            longest = max(longest, length)
+            length = 0
+    return max(longest, length)

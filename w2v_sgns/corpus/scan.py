@@ -22,7 +22,18 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-__all__ = ["LINE", "SEPARATOR", "Table", "Tokens", "key_words", "look_up", "refill", "split"]
+from w2v_sgns.kernels.compile import compiled
+
+__all__ = [
+    "LINE",
+    "SEPARATOR",
+    "Table",
+    "Tokens",
+    "key_words",
+    "look_up",
+    "refill",
+    "split",
+]
 
 Bytes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.uint64]
@@ -121,19 +132,21 @@ def append_word(table: Table, row: int, last: np.uint64, text: Bytes, begin: int
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def split(
-    block: Bytes, kinds: Bytes, tokens: Tokens, ids: Rows, line_end: np.uint32
-) -> tuple[int, int, bool]:
+    block: Bytes, kinds: Bytes, most: int, tokens: Tokens, ids: Rows, line_end: np.uint32
+) -> tuple[int, int, bool, int]:
     """Find the block's tokens; ids[i] becomes `line_end` for the last of its line, else 0.
 
     `kinds` (256) says what each byte is; the last one of a block must be no part of a word.
+    Tokens of more than `most` bytes are left out.
 
     Returns:
-        The number of tokens, of line breaks, and whether one came before the first token.
+        The number of tokens, of line breaks, whether one came before the first token, and the
+        number of tokens left out.
     """
     keys, lasts, begins, ends = tokens
-    count = breaks = begin = 0
+    count = breaks = begin = dropped = 0
     leading = False
     first, last = FREE, ONE  # 128 bits: the word behind a leading 1, bytes fall out at the top
     for position in range(block.size):
@@ -143,7 +156,10 @@ def split(
             first = (first << BYTE) | (last >> WHOLE)
             last = (last << BYTE) | np.uint64(byte)
             continue
-        if position > begin:
+        if position - begin > most:
+            dropped += 1
+            first, last = FREE, ONE
+        elif position > begin:
             keys[count] = word_key(first, last, block, begin, position)
             lasts[count] = last
             begins[count] = begin
@@ -158,10 +174,10 @@ def split(
                 ids[count - 1] = line_end
             else:
                 leading = True
-    return count, breaks, leading
+    return count, breaks, leading, dropped
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def look_up(
     text: Bytes, tokens: Tokens, first: int, count: int, table: Table, types: int, ids: Rows
 ) -> tuple[int, int]:
@@ -199,7 +215,7 @@ def look_up(
     return count, types
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def key_words(text: Bytes, offsets: Places, tokens: Tokens) -> None:
     """Make words given by their bytes text[offsets[i]:offsets[i+1]] into tokens."""
     keys, lasts, begins, ends = tokens
@@ -213,7 +229,7 @@ def key_words(text: Bytes, offsets: Places, tokens: Tokens) -> None:
         lasts[i] = last
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def refill(old_keys: Numbers, old_rows: Rows, keys: Numbers, rows: Rows) -> None:
     """Move all slots into a larger table of zeroed keys."""
     mask = np.uint64(keys.size - 1)

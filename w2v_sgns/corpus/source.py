@@ -1,136 +1,177 @@
-"""Where the text comes from: one plain file, read in blocks of bytes.
+"""The text of a corpus in blocks, whatever it lies in: files, pipes, columns, Python lists.
 
-A source yields blocks that end right after a separator byte, so that no token straddles two of
-them, however long the token. It does not split, decode or count. Compression, pipes and many
-files will be further classes with the same four members.
+A block ends right behind a separator byte or at the end of its file, so that no token straddles
+two of them, however long the token. Nothing here splits, counts or decides what a path means.
 """
 
 from __future__ import annotations
 
-import os
-import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import NamedTuple, Protocol
 
-from w2v_sgns.errors import CorpusError
+from w2v_sgns.config import TextOptions
+from w2v_sgns.corpus.openers import File, Opener
+from w2v_sgns.corpus.text import utf8_pieces
 
-__all__ = ["LINE_BREAK", "SEPARATORS", "FileSource", "open_source"]
+__all__ = [
+    "LINE_BREAK",
+    "READY_SEPARATORS",
+    "SEPARATORS",
+    "Block",
+    "Member",
+    "Source",
+    "TextMember",
+]
 
 LINE_BREAK = b"\n"  # the one byte that ends a line
 SEPARATORS = b" \t\r\v\f" + LINE_BREAK  # the bytes that end a token; all others belong to words
-_BOM = b"\xef\xbb\xbf"  # of UTF-8; at the start of a file it is a mark, elsewhere part of a word
+READY_SEPARATORS = b"\0" + LINE_BREAK  # the same in ready-made lines: their words may hold blanks
 _FIRST_LOOK = 4096  # bytes searched for the last separator before the whole block is
 
 
-class FileSource:
-    """A plain file as blocks of bytes.
+class Block(NamedTuple):
+    """A part of one file's text, as UTF-8."""
+
+    data: bytes
+    file: int  # its place in the source's names
+    offset: int  # bytes of that file's text ahead of it
+    ready: bool = False  # words are told apart by NUL, not by blanks
+
+
+class Member(Protocol):
+    """One file of a corpus, or what stands for one."""
+
+    name: str  # for messages
+    label: str  # for the provenance: relative, nothing of this machine
+    ready: bool  # see Block; known once the first piece has come
+    once: bool  # it can be read only once
+
+    @property
+    def size(self) -> int | None:
+        """Bytes on disk; None where only reading tells."""
+
+    @property
+    def position(self) -> int:
+        """Bytes on disk read so far."""
+
+    def pieces(self, piece_bytes: int) -> Iterator[bytes]:
+        """Yield the text in pieces of about this size, cut anywhere."""
+
+
+class TextMember:
+    """A file of text behind an opener."""
+
+    ready = False
+
+    def __init__(self, opener: Opener, text: TextOptions) -> None:
+        self.opener, self.text = opener, text
+        self.name, self.label, self.once = opener.name, opener.label, opener.once
+
+    @property
+    def size(self) -> int | None:
+        """Bytes on disk; None where only reading tells."""
+        return self.opener.size
+
+    @property
+    def position(self) -> int:
+        """Bytes on disk read so far."""
+        return self.opener.position
+
+    def pieces(self, piece_bytes: int) -> Iterator[bytes]:
+        """Yield the text as UTF-8."""
+        with self.opener.open() as stream:
+            yield from utf8_pieces(stream, self.text, name=self.name, piece_bytes=piece_bytes)
+
+
+class Source:
+    """All members of a corpus, in order.
 
     Attributes:
-        names: the file's name as it was given.
-        sizes: its bytes on disk.
-        position: bytes read so far, for progress; never above `size`, even if the file grows.
+        members: what is read.
+        text: how its bytes become words.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.names: tuple[str, ...] = (str(path),)
-        self.sizes: tuple[int, ...] = (_plain_file_size(path),)
-        self.position = 0
+    def __init__(self, members: Sequence[Member], text: TextOptions) -> None:
+        self.members = tuple(members)
+        self.text = text
+        self._done = 0  # bytes of the members that have been read to their end
+        self._current: Member | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the members are called in messages."""
+        return tuple(member.name for member in self.members)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the members are called in a model's provenance."""
+        return tuple(member.label for member in self.members)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The plain files among the members."""
+        openers = (getattr(member, "opener", None) for member in self.members)
+        return tuple(opener.path for opener in openers if isinstance(opener, File))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Bytes on disk of every member; 0 for one that has not told yet."""
+        return tuple(member.size or 0 for member in self.members)
 
     @property
     def size(self) -> int:
-        """Bytes on disk, all files together."""
-        return sum(self.sizes)
+        """Bytes on disk, all together; 0 where that is not known before the end."""
+        known = [member.size for member in self.members]
+        return 0 if None in known else sum(size or 0 for size in known)
 
-    def blocks(self, block_bytes: int) -> Iterator[bytes]:
-        """Yield the text, about `block_bytes` at a time, each cut right after a separator.
+    @property
+    def position(self) -> int:
+        """Bytes on disk read so far, for progress."""
+        return self._done + (self._current.position if self._current is not None else 0)
 
-        Only the last block may end within a token's last byte (the end of the file ends it), and
-        a block is longer than `block_bytes` where one token is.
+    def blocks(self, block_bytes: int) -> Iterator[Block]:
+        """Yield the text, about `block_bytes` at a time.
+
+        A block is longer than `block_bytes` where one token is. Every member has at least one
+        block; an empty member's is empty.
 
         Raises:
-            CorpusError: the file cannot be read.
+            CorpusError: a member cannot be read, or is no text in its encoding.
+            StreamError: a compressed member is damaged or cut short.
         """
-        self.position = 0
-        parts: list[bytes] = []  # text after the last separator seen: the start of a token
-        for data in self._read(block_bytes):
-            cut = _after_last_separator(data)
-            if cut:
-                yield b"".join((*parts, memoryview(data)[:cut]))
-                parts.clear()
-            if cut < len(data):
-                parts.append(data[cut:])
-        if parts:
-            yield b"".join(parts)
-
-    def _read(self, block_bytes: int) -> Iterator[bytes]:
-        """Yield the file's bytes without its byte order mark, `block_bytes` at most a time."""
-        try:
-            with self.path.open("rb", buffering=0) as file:
-                data = _without_mark(_filled(file, len(_BOM)))
-                while data or not self.position:
-                    self.position = min(file.tell(), self.size)
-                    yield data
-                    data = file.read(block_bytes)
-        except OSError as error:
-            raise _unreadable(self.path, error) from error
+        self._done = 0
+        for number, member in enumerate(self.members):
+            self._current = member
+            offset = 0
+            for data in _cut(member, block_bytes):
+                yield Block(data, number, offset, member.ready)
+                offset += len(data)
+            if not offset:
+                yield Block(b"", number, 0, member.ready)
+            self._done += member.size or member.position
+            self._current = None
 
 
-def open_source(path: Path | str) -> FileSource:
-    """Return the source of the text at `path`.
-
-    Raises:
-        CorpusError: no such file, a directory, not a plain file, empty, or not readable.
-    """
-    source = FileSource(Path(path))
-    if source.size == 0:
-        raise CorpusError(f"{path}: the file is empty (0 bytes); there is no text to train on")
-    return source
-
-
-def _plain_file_size(path: Path) -> int:
-    """Return the bytes of the plain, readable file at `path`."""
-    try:
-        status = path.stat()
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    if stat.S_ISDIR(status.st_mode):
-        raise CorpusError(f"{path}: is a directory; give the path of a text file")
-    if not stat.S_ISREG(status.st_mode):
-        raise CorpusError(f"{path}: is not a plain file; write its text to a file and give that")
-    if not os.access(path, os.R_OK):
-        raise CorpusError(f"{path}: cannot be read (no permission)")
-    return status.st_size
+def _cut(member: Member, block_bytes: int) -> Iterator[bytes]:
+    """Yield the member's pieces, cut anew: each right behind a separator."""
+    parts: list[bytes] = []  # text after the last separator seen: the start of a token
+    for data in member.pieces(block_bytes):
+        cut = _after_last(READY_SEPARATORS if member.ready else SEPARATORS, data)
+        if cut:
+            yield b"".join((*parts, memoryview(data)[:cut])) if parts else data[:cut]
+            parts.clear()
+        if cut < len(data):
+            parts.append(data[cut:])
+    if parts:
+        yield b"".join(parts)
 
 
-def _unreadable(path: Path, error: OSError) -> CorpusError:
-    if isinstance(error, FileNotFoundError):
-        place = "" if path.is_absolute() else f" in {Path.cwd()}"
-        return CorpusError(f"{path}: no such file{place}; give the path of a text file")
-    return CorpusError(f"{path}: cannot be read ({error.strerror or error})")
-
-
-def _filled(file: BinaryIO, count: int) -> bytes:
-    """Read `count` bytes, fewer only at the end of the file."""
-    data = b""
-    while len(data) < count and (more := file.read(count - len(data))):
-        data += more
-    return data
-
-
-def _without_mark(start: bytes) -> bytes:
-    return b"" if start == _BOM else start
-
-
-def _after_last_separator(data: bytes) -> int:
+def _after_last(separators: Iterable[int], data: bytes) -> int:
     """Return the position behind the last separator byte of `data`, 0 if there is none."""
     start = max(0, len(data) - _FIRST_LOOK)
     while True:
-        last = max(data.rfind(separator, start) for separator in _EACH_SEPARATOR)
+        last = max(data.rfind(separator, start) for separator in separators)
         if last >= 0 or start == 0:
             return last + 1
         start = 0
-
-
-_EACH_SEPARATOR = tuple(bytes((byte,)) for byte in SEPARATORS)

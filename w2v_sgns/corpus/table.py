@@ -5,27 +5,50 @@ One table belongs to one thread at a time. It does not read files and does not o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from w2v_sgns.corpus import scan
-from w2v_sgns.corpus.source import LINE_BREAK, SEPARATORS
+from w2v_sgns.corpus.invalid import next_invalid
+from w2v_sgns.corpus.source import LINE_BREAK, READY_SEPARATORS, SEPARATORS
 from w2v_sgns.corpus.store import LINE_END, Ids
 from w2v_sgns.errors import ResourceError
 
-__all__ = ["MAX_TYPES", "WordTable"]
+__all__ = ["MAX_TYPES", "Scan", "WordTable"]
 
 MAX_TYPES = 1 << 31  # an id has 31 bits
 _FIRST_SLOTS = 1 << 12
 _FIRST_DATA = 1 << 16  # bytes
 _WORDS_AT_ONCE = 1 << 18  # of another table
 
-# What each byte is to the scanner.
-_KINDS = np.zeros(256, np.uint8)
-_KINDS[list(SEPARATORS)] = scan.SEPARATOR
-_KINDS[list(LINE_BREAK)] = scan.LINE
+_NO_LIMIT = np.iinfo(np.int64).max
+
+
+def _kinds(separators: bytes) -> npt.NDArray[np.uint8]:
+    """Return what each byte is to the scanner."""
+    kinds = np.zeros(256, np.uint8)
+    kinds[list(separators)] = scan.SEPARATOR
+    kinds[list(LINE_BREAK)] = scan.LINE
+    return kinds
+
+
+_KINDS = _kinds(SEPARATORS)
+_READY_KINDS = _kinds(READY_SEPARATORS)
+
+
+class Scan(NamedTuple):
+    """What a block held.
+
+    ids: the tokens' rows with `LINE_END` bits (a view, valid until the next scan).
+    """
+
+    ids: Ids
+    line_breaks: int
+    leading_break: bool  # one came before the first token
+    dropped: int  # tokens too long
+    invalid_line: int  # line breaks before the table's first word that is no UTF-8; -1: none new
 
 
 class WordTable:
@@ -41,6 +64,7 @@ class WordTable:
             data=np.empty(_FIRST_DATA, np.uint8),
         )
         self._types = 0
+        self._has_invalid = False
         self._ids: Ids = np.empty(0, np.uint32)
         self._make_scratch(0)
 
@@ -62,37 +86,59 @@ class WordTable:
         """How often each word was seen."""
         return self._table.counts[: len(self)]
 
-    def scan(self, block: bytes) -> tuple[Ids, int, bool]:
-        """Count the tokens of `block` (not empty).
-
-        Returns:
-            The tokens' rows with `LINE_END` bits (a view, valid until the next call), the number
-            of line breaks, and whether one came before the block's first token.
+    def scan(self, block: bytes, *, ready: bool = False, most: int | None = None) -> Scan:
+        """Count the tokens of `block` of at most `most` bytes; `ready`: NUL is between them.
 
         Raises:
             ResourceError: more than `MAX_TYPES` words.
         """
-        if block[-1] not in SEPARATORS:  # the end of the text ends the last token
-            block += b" "
+        if not block:
+            return Scan(self._ids[:0], 0, False, 0, -1)
+        if block[-1] not in (READY_SEPARATORS if ready else SEPARATORS):
+            block += b"\0" if ready else b" "  # the end of the text ends the last token
         text = np.frombuffer(block, np.uint8)
+        kinds = _READY_KINDS if ready else _KINDS
+        limit = _NO_LIMIT if most is None else min(most, _NO_LIMIT)
         self._make_scratch((text.size + 1) // 2)
+        before = len(self)
         with np.errstate(over="ignore"):  # hashes wrap; only the interpreted pass would warn
-            count, breaks, leading = scan.split(text, _KINDS, self._tokens, self._ids, LINE_END)
+            count, breaks, leading, dropped = scan.split(
+                text, kinds, limit, self._tokens, self._ids, LINE_END
+            )
             self._look_up(text, count, self._ids)
-        return self._ids[:count], breaks, leading
+        line = self._first_invalid(before, block, self._ids[:count])
+        return Scan(self._ids[:count], breaks, leading, dropped, line)
 
-    def add(self, other: WordTable) -> Ids:
-        """Add another table's words and counts; return uint32[len(other)]: their rows here."""
-        mapping = np.zeros(len(other), np.uint32)
-        for start in range(0, len(other), _WORDS_AT_ONCE):
+    def _first_invalid(self, before: int, block: bytes, ids: Ids) -> int:
+        """Return the line breaks ahead of the table's first word that is no UTF-8, or -1."""
+        if self._has_invalid or len(self) == before or block.isascii():
+            return -1
+        row = next_invalid(self.data, self.offsets, before)
+        if row < 0:
+            return -1
+        self._has_invalid = True
+        token = int(np.flatnonzero((ids & ~LINE_END) == row)[0])
+        return block.count(b"\n", 0, int(self._tokens.begins[token]))
+
+    def add(
+        self,
+        data: npt.NDArray[np.uint8],
+        offsets: npt.NDArray[np.int64],
+        counts: npt.NDArray[np.int64] | None = None,
+    ) -> Ids:
+        """Add words data[offsets[i]:offsets[i+1]], all different; return uint32[n]: their rows.
+
+        Each counts once where no counts are given.
+        """
+        mapping = np.zeros(offsets.size - 1, np.uint32)
+        for start in range(0, mapping.size, _WORDS_AT_ONCE):
             rows = mapping[start : start + _WORDS_AT_ONCE]
-            offsets = other.offsets[start : start + rows.size + 1]
             self._make_scratch(rows.size)
             with np.errstate(over="ignore"):
-                scan.key_words(other.data, offsets, self._tokens)
-                self._look_up(other.data, rows.size, rows)
-            # Looking up counted every word once; a table's words differ, so do their rows here.
-            self.counts[rows] += other.counts[start : start + rows.size] - 1
+                scan.key_words(data, offsets[start : start + rows.size + 1], self._tokens)
+                self._look_up(data, rows.size, rows)
+            if counts is not None:  # looking up counted every word once
+                self.counts[rows] += counts[start : start + rows.size] - 1
         return mapping
 
     def _look_up(self, text: npt.NDArray[np.uint8], count: int, ids: Ids) -> None:
@@ -140,7 +186,9 @@ class WordTable:
                 f"the corpus has more than {MAX_TYPES:,} different words, the most that token "
                 "ids can tell apart; split it or join rare words first"
             )
-        keys, rows = np.zeros(slots, np.uint64), np.empty(slots, np.uint32)
+        # Not np.zeros: fresh pages of the system come small, those of np.empty huge.
+        keys, rows = np.empty(slots, np.uint64), np.empty(slots, np.uint32)
+        keys[:] = 0
         scan.refill(old.keys, old.rows, keys, rows)
         # One array after another, so that only one is in memory twice.
         self._table = old = old._replace(keys=keys, rows=rows)

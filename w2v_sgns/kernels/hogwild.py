@@ -78,9 +78,10 @@ def _train_chunk(
     """Train on one chunk: tokens[chunk·CHUNK : (chunk + 1)·CHUNK].
 
     tokens uint32[n]; keep uint32[≤ V] (see windows.is_kept); noise uint64[V]; E, Ep float32
-    (V, D), rows aligned to 64 bytes and padded with zeros; seeds uint64[4]: windows of the chunk
-    before, of this one, of the next, noise of this one; stop uint8[1]: non-zero ends the call
-    after the current batch. totals float64[3] += kept tokens, pairs, Σ loss.
+    (V, D), rows aligned to 64 bytes and padded with zeros; seeds uint64[2h + 2]: windows of h
+    chunks before, of this one, of the h next, and noise of this one (h·CHUNK ≥ window); stop
+    uint8[1]: non-zero ends the call after the current window. totals float64[3] += kept tokens,
+    pairs, Σ loss.
     """
     size, width = len(tile.outputs), len(tile.lanes)
     tiles = (negatives + size) // size
@@ -99,7 +100,7 @@ def _train_chunk(
     begin, final = kept_windows(
         tokens, start, end, window, fixed, seeds, keep, words, low_edge, high_edge
     )
-    state = seeds[3]
+    state = seeds[len(seeds) - 1]
     added = 0  # terms in a lane of the loss
     batch = centres_at_once(slots)
     for low in range(begin, final, batch):
@@ -124,6 +125,8 @@ def _train_chunk(
         )
         output_rows[used : used + AHEAD * slots] = zero
         for t in range(low, high):
+            if stop[0]:  # a window can be large
+                break
             count = list_contexts(context_rows, words, t, low_edge[t], high_edge[t], E_rows, bytes_)
             if count == 0:
                 continue

@@ -105,7 +105,7 @@ def _emit_gradients(v: Lanes, outputs: int, *arguments: Any) -> None:
 
     Each loss term is softplus(x) = max(x, 0) + log(den): `loss` holds, for each of 16 lanes,
     the product of den as a mantissa, the sum of max(a, 0), and the product's exponent, so that
-    one logarithm a lane and batch is enough (see :func:`w2v_sgns.kernels.hogwild.drain_loss`).
+    one logarithm a lane and batch is enough (see :func:`w2v_sgns.kernels.step.drain_loss`).
     """
     z, floats, parameters, loss = arguments
     step = max(v.width, lanes_of(outputs))
@@ -141,7 +141,8 @@ def _gradient_vector(
     raised = b.sub(b.lshr(bits, v.integers(23)), v.integers(127))
     counted = b.add(b.bitcast(b.load(exponent), v.ints), raised)
     b.store(b.bitcast(counted, v.type), exponent)
-    above = b.select(b.fcmp_ordered(">", a, v.vector(0)), a, v.vector(0))
+    # unordered: a NaN is above 0 too, and makes the loss NaN, which ends the training
+    above = b.select(b.fcmp_unordered(">", a, v.vector(0)), a, v.vector(0))
     b.store(b.fadd(b.load(positive), above), positive)
 
 

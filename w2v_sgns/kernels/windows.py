@@ -7,12 +7,15 @@ keep: no pair is lost or counted twice where a line is cut into chunks.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
+from w2v_sgns.kernels.compile import compiled
 from w2v_sgns.kernels.rng import STEP, below, high, low, mix
 
-__all__ = ["CHUNK", "draw_noise", "is_kept", "kept_windows"]
+__all__ = ["CHUNK", "count_pairs", "draw_noise", "is_kept", "kept_windows"]
 
 CHUNK = 16_384  # tokens; part of the definition of the random streams
 LINE_END = np.uint32(1 << 31)
@@ -36,17 +39,19 @@ def is_kept(bits, word, keep):
 
 
 @njit
-def kept_before(tokens, start, window, seed, keep, words):
+def kept_before(tokens, start, window, seeds, keep, words):
     """Write the last `window` kept words before `start` in its line; return how many.
 
-    Looks no further back than one chunk, with that chunk's seed.
+    Looks no further back than the chunks whose seeds are given, the nearest chunk's last.
     """
     count = 0
     position = start - 1
-    first = max(0, start - CHUNK)
+    first = max(0, start - len(seeds) * CHUNK)
     while position >= first and count < window and not tokens[position] & LINE_END:
         word = tokens[position] & WORD
-        if is_kept(draw(seed, position - first), word, keep):
+        back = (start - 1 - position) // CHUNK + 1
+        seed = seeds[len(seeds) - back]
+        if is_kept(draw(seed, position - (start - back * CHUNK)), word, keep):
             words[count] = word
             count += 1
         position -= 1
@@ -56,15 +61,19 @@ def kept_before(tokens, start, window, seed, keep, words):
 
 
 @njit
-def kept_after(tokens, end, window, seed, keep, words, count):
-    """Append the first `window` kept words from `end` on to the line's end; return the count."""
+def kept_after(tokens, end, window, seeds, keep, words, count):
+    """Append the first `window` kept words from `end` on to the line's end; return the count.
+
+    Looks no further than the chunks whose seeds are given, the nearest chunk's first.
+    """
     most = count + window
     position = end
-    last = min(len(tokens), end + CHUNK)
+    last = min(len(tokens), end + len(seeds) * CHUNK)
     open_line = tokens[end - 1] & LINE_END == 0
     while open_line and position < last and count < most:
         word = tokens[position] & WORD
-        if is_kept(draw(seed, position - end), word, keep):
+        ahead = (position - end) // CHUNK
+        if is_kept(draw(seeds[ahead], position - end - ahead * CHUNK), word, keep):
             words[count] = word
             count += 1
         open_line = tokens[position] & LINE_END == 0
@@ -78,17 +87,20 @@ def kept_windows(tokens, start, end, window, fixed, seeds, keep, words, low_edge
 
     words: the kept words, with up to `window` of the same line on either side of the chunk;
     the window of words[t] is words[low_edge[t]:high_edge[t]] without t itself. seeds: the
-    streams of the chunk before, this one, the next. Returns (first, last): the chunk's own
-    kept words are words[first:last].
+    streams of h chunks before, this one, h chunks behind it (one more is passed over), in the
+    text's order; h chunks hold a window. Returns (first, last): the chunk's own kept words are
+    words[first:last].
     """
-    first = kept_before(tokens, start, window, seeds[0], keep, words)
+    halo = (len(seeds) - 1) // 2
+    own = seeds[halo]
+    first = kept_before(tokens, start, window, seeds[:halo], keep, words)
     count = first
     line = 0  # where the current line starts in `words`
     opened = first  # first word whose window may still grow to the right
     for position in range(start, end):
         token = tokens[position]
         word = token & WORD
-        bits = draw(seeds[1], position - start)
+        bits = draw(own, position - start)
         words[count] = word
         size = window if fixed else np.int64(below(low(bits), np.uint64(window))) + 1
         low_edge[count] = max(count - size, line)
@@ -99,10 +111,24 @@ def kept_windows(tokens, start, end, window, fixed, seeds, keep, words, low_edge
                 high_edge[t] = min(high_edge[t], count)
             line = opened = count
     last = count
-    count = kept_after(tokens, end, window, seeds[2], keep, words, count)
+    count = kept_after(tokens, end, window, seeds[halo + 1 : 2 * halo + 1], keep, words, count)
     for t in range(opened, last):
         high_edge[t] = min(high_edge[t], count)
     return first, last
+
+
+def _count_pairs(tokens, start, end, window, fixed, seeds, keep, words, low_edge, high_edge):
+    """Return the positive pairs of a chunk, as training on it would form them."""
+    first, last = kept_windows(
+        tokens, start, end, window, fixed, seeds, keep, words, low_edge, high_edge
+    )
+    pairs = 0
+    for t in range(first, last):
+        pairs += high_edge[t] - low_edge[t] - 1
+    return pairs
+
+
+count_pairs: Any = compiled(_count_pairs)
 
 
 @njit(inline="always")

@@ -6,6 +6,7 @@ Today there is the CPU, Hogwild on threads. A backend prints nothing and knows n
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,7 +20,7 @@ from w2v_sgns.kernels.hogwild import train_chunk
 from w2v_sgns.kernels.matrices import padded
 from w2v_sgns.kernels.rng import stream_seeds
 from w2v_sgns.kernels.simd import Tile, tile_for
-from w2v_sgns.kernels.windows import CHUNK
+from w2v_sgns.kernels.windows import CHUNK, count_pairs
 from w2v_sgns.kernels.workspace import workspace
 from w2v_sgns.training.schedule import Schedule
 
@@ -77,13 +78,18 @@ class HogwildBackend:
         config: TrainConfig,
         schedule: Schedule,
         threads: int,
+        window: int | None = None,
     ) -> None:
+        """Make a worker a thread; `window`: how far a whole-line window reaches."""
         self.matrices = padded(E), padded(Ep)
         self.data, self.config, self.schedule = data, config, schedule
+        self.window = int(config.window) if window is None else window
+        self.fixed = config.fixed_window or window is not None
         self.tile = tile_for(config.negative + 1)
         self.chunks = -(-len(data.tokens) // CHUNK)
         self.workers = [
-            _Worker(self.tile, config) for _ in range(max(1, min(threads, self.chunks)))
+            _Worker(self.tile, config, self.window)
+            for _ in range(max(1, min(threads, self.chunks)))
         ]
         self.seeds = lru_cache(maxsize=1024)(stream_seeds)
 
@@ -124,9 +130,6 @@ class HogwildBackend:
     def _train(self, worker: _Worker, data: TrainingData, epoch: int, chunk: int) -> None:
         """Train one chunk with the streams and the learning rate that are its own."""
         config = self.config
-        before = self.seeds(config.seed, epoch, chunk - 1)[0] if chunk else 0
-        windows, noise = self.seeds(config.seed, epoch, chunk)
-        after = self.seeds(config.seed, epoch, chunk + 1)[0]
         train_chunk(
             self.tile,
             data.tokens,
@@ -134,17 +137,54 @@ class HogwildBackend:
             data.keep,
             data.noise,
             *self.matrices,
-            config.window,
-            config.fixed_window,
+            self.window,
+            self.fixed,
             config.negative,
             config.collisions == "drop",
             np.float32(self.schedule.at(epoch, chunk * CHUNK)),
-            np.array([before, windows, after, noise], np.uint64),
+            self.chunk_seeds(epoch, chunk),
             worker.stop,
             worker.workspace,
             worker.sums,
         )
         worker.tokens += min(CHUNK, len(data.tokens) - chunk * CHUNK)
+
+    def chunk_seeds(self, epoch: int, chunk: int) -> npt.NDArray[np.uint64]:
+        """Return uint64[2h + 2]: what train_chunk draws from."""
+        halo = max(1, -(-self.window // CHUNK))
+        near = range(chunk - halo, chunk + halo + 1)
+        windows = [self.seeds(self.config.seed, epoch, n)[0] if n >= 0 else 0 for n in near]
+        return np.array([*windows, self.seeds(self.config.seed, epoch, chunk)[1]], np.uint64)
+
+    def chunk_tokens(self, chunk: int) -> int:
+        """Return the tokens of a chunk, before subsampling."""
+        return min(CHUNK, len(self.data.tokens) - chunk * CHUNK)
+
+    def count_pairs(self, chunk: int) -> int:
+        """Return the pairs that the first epoch forms in a chunk."""
+        work, start = self.workers[0].workspace, chunk * CHUNK
+        room = (work.words, work.low_edge, work.high_edge)
+        seeds = self.chunk_seeds(0, chunk)
+        end = start + self.chunk_tokens(chunk)
+        keep, window = self.data.keep, self.window
+        return int(
+            count_pairs(self.data.tokens, start, end, window, self.fixed, seeds, keep, *room)
+        )
+
+    def tokens_per_second(self, seconds: float) -> float:
+        """Train chunks spread over the text for about so long on one thread; return its rate.
+
+        Changes E and Ep: meant for estimates.
+        """
+        worker, done, begun = self.workers[0], 0, time.perf_counter()
+        step = max(1, self.chunks // 64)
+        for chunk in range(0, self.chunks, step):
+            self._train(worker, self.data, 0, chunk)
+            done = worker.tokens
+            if time.perf_counter() - begun > seconds:
+                break
+        worker.reset()
+        return done / (time.perf_counter() - begun)
 
     def _totals(self) -> Totals:
         kept, pairs, loss = np.sum([worker.sums for worker in self.workers], axis=0)
@@ -165,10 +205,8 @@ class HogwildBackend:
 class _Worker:
     """One thread's memory and sums; the thread itself lives for one epoch."""
 
-    def __init__(self, tile: Tile, config: TrainConfig) -> None:
-        self.workspace = workspace(
-            tile, window=config.window, outputs=config.negative + 1, dim=config.dim
-        )
+    def __init__(self, tile: Tile, config: TrainConfig, window: int) -> None:
+        self.workspace = workspace(tile, window=window, outputs=config.negative + 1, dim=config.dim)
         self.sums = np.zeros(3)  # kept, pairs, loss: exact below 2^53
         self.stop = np.zeros(1, np.uint8)
         self.reset()

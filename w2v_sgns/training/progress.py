@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 import shlex
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -17,11 +18,11 @@ from tqdm import tqdm
 
 from w2v_sgns.config import TrainConfig
 from w2v_sgns.machine import human_bytes
+from w2v_sgns.training.header import header
 
 if TYPE_CHECKING:
-    from w2v_sgns.corpus import CorpusStats
     from w2v_sgns.model import Model
-    from w2v_sgns.training.trainer import Event
+    from w2v_sgns.training.events import Event
 
 __all__ = ["TerminalProgress", "summary"]
 
@@ -32,8 +33,12 @@ DEFAULT_MODEL = Path("model.safetensors")
 class TerminalProgress:
     """Call it with every event of a run; leave it as a context to take the bar away."""
 
-    def __init__(self, stream: TextIO, config: TrainConfig) -> None:
-        self.stream, self.config = stream, config
+    def __init__(
+        self, stream: TextIO, config: TrainConfig, *, escape: Callable[[str], str] = str
+    ) -> None:
+        """Write to `stream`; `escape` makes names and words harmless for a terminal."""
+        self.stream, self.config, self._escape = stream, config, escape
+        self._lock = threading.RLock()  # compiling is announced from whichever thread does it
         self.terminal = stream.isatty()
         self.last: Event | None = None  # the newest training event, for the summary
         self._bar: Any = None
@@ -47,15 +52,20 @@ class TerminalProgress:
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
+        with self._lock:
+            self._take(event)
+
+    def _take(self, event: Event) -> None:
         if event.phase == "count":
-            self._show(event, "counting", f"of {human_bytes(event.total)}")
+            total = f"of {human_bytes(event.total)}" if event.total else "so far"
+            self._show(event, "counting", f"{human_bytes(event.done)} {total}")
         elif event.phase in ("train", "epoch"):
             self.last = event
             self._show(event, f"epoch {event.epoch}/{self.config.epochs}", training_text(event))
         elif event.phase == "compile":
-            self._say("compiling the kernel: once on this machine, a few seconds")
+            self._say("compiling: once on this machine, some seconds")
         elif event.phase == "corpus" and event.corpus is not None:
-            for line in header(event.corpus.stats, self.config, event.threads):
+            for line in header(event.corpus.stats, self.config, event.threads, asked=event.asked):
                 self._say(line)
 
     def _show(self, event: Event, what: str, text: str) -> None:
@@ -83,7 +93,7 @@ class TerminalProgress:
 
     def _say(self, line: str) -> None:
         self._close()
-        self.stream.write(line + "\n")
+        self.stream.write(self._escape(line) + "\n")
         self.stream.flush()
 
     def _close(self) -> None:
@@ -114,38 +124,6 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def header(stats: CorpusStats, config: TrainConfig, threads: int) -> Iterator[str]:
-    """Yield what was read, what is kept of it, and how it will be trained."""
-    from w2v_sgns.kernels.matrices import padded_dim
-    from w2v_sgns.sampling import effective_sample
-
-    dropped = stats.types_read - stats.types_kept
-    matrices = 2 * stats.types_kept * padded_dim(config.dim) * 4
-    where = "in a temporary file" if stats.spooled else "in memory"
-    window = f"window {config.window}" if config.fixed_window else f"window 1–{config.window}"
-    yield (
-        f"corpus      {stats.tokens_read:,} tokens of {stats.types_read:,} types "
-        f"in {stats.lines:,} line{'' if stats.lines == 1 else 's'}"
-    )
-    yield f"vocabulary  {stats.types_kept:,} types kept, of {stats.tokens_kept:,} tokens;"
-    yield f"            {dropped:,} types dropped by --min-count {config.min_count}"
-    yield (
-        f"memory      {human_bytes(matrices)} for E and Ep, "
-        f"{human_bytes(4 * stats.tokens_kept)} for token ids {where}"
-    )
-    if effective_sample(config.sample, stats.tokens_kept) != config.sample:
-        yield f"            too few tokens to thin out frequent words (--sample {config.sample:g})"
-    yield (
-        f"training    dim {config.dim}, {window}, {config.negative} negatives, "
-        f"lr {config.lr:g} → {config.final_lr:g},"
-    )
-    several = "s: results vary a little between runs" if threads > 1 else ""
-    yield (
-        f"            {config.epochs} epoch{'s' * (config.epochs > 1)}, seed {config.seed}, "
-        f"{threads} thread{several}"
-    )
-
-
 def summary(model: Model, last: Event, output: Path) -> Iterator[str]:
     """Yield the closing lines: pairs, time, loss, file, and what to type next."""
     pairs = sum(entry["pairs"] for entry in model.history)
@@ -154,7 +132,7 @@ def summary(model: Model, last: Event, output: Path) -> Iterator[str]:
     yield f"trained     {pairs:,} pairs in {last.seconds:.1f} s ({rate})"
     if losses:
         first = f"{losses[0]:.4f} in the first epoch, " if len(losses) > 1 else ""
-        yield f"loss        {first}{losses[-1]:.4f} in the last: mean per positive pair"
+        yield f"loss        {first}{losses[-1]:.4f} in the last (mean per pair)"
     yield f"written     {output} ({human_bytes(output.stat().st_size)})"
     if output.suffix.lower() != ".safetensors":
         yield "            vectors only: training cannot be resumed from this file"
@@ -168,6 +146,10 @@ def next_command(model: Model, output: Path) -> str:
     """
     words = [model.vocabulary.word(row) for row in range(min(len(model.vocabulary), 1000))]
     plain = [row for row, word in enumerate(words) if word.isalpha() and len(word) > 3]
-    word = words[max(plain or [0], key=lambda row: float(np.linalg.norm(model.E[row])))]
+    shown = [row for row, word in enumerate(words) if word.isprintable() and word]
+    rows = plain or shown[:1]
+    if not rows:  # no word that a person could type
+        return "w2v info" + (f" {shlex.quote(str(output))}" if output != DEFAULT_MODEL else "")
+    word = words[max(rows, key=lambda row: float(np.linalg.norm(model.E[row])))]
     place = "" if output == DEFAULT_MODEL else f" -m {shlex.quote(str(output))}"
     return f"w2v similar{place} {'-- ' * word.startswith('-')}{shlex.quote(word)}"

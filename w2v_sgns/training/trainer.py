@@ -10,73 +10,57 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from w2v_sgns.config import RunOptions, TrainConfig, parse_size
-from w2v_sgns.errors import ConfigError, CorpusError, DivergenceError, ResourceError
-from w2v_sgns.machine import allowed_threads, available_memory, human_bytes, total_memory
+from w2v_sgns.errors import CorpusError, DivergenceError
+from w2v_sgns.machine import total_memory
 from w2v_sgns.model import Model
+from w2v_sgns.training.events import Event, Progress
+from w2v_sgns.training.needs import (
+    MODEL_OUTPUT,
+    check_disk,
+    check_memory,
+    check_outputs,
+    thread_count,
+    window_reach,
+)
 from w2v_sgns.training.schedule import Schedule
 
 if TYPE_CHECKING:
     from w2v_sgns.corpus import Corpus
+    from w2v_sgns.corpus.source import Source
     from w2v_sgns.kernels.matrices import Matrix
-    from w2v_sgns.training.backends import Backend, Totals
+    from w2v_sgns.training.backends import Backend, HogwildBackend, Totals
 
-__all__ = ["Event", "Progress", "train", "train_model"]
-
-# NumPy, Numba and the tables, roughly: what a run needs beside its matrices
-OVERHEAD = 200_000_000
+__all__ = ["train", "train_model"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Event:
-    """One message to whoever watches a run.
-
-    Phases, in order: "count" (done, total: bytes of text), "corpus" (corpus is set), "compile",
-    "train" (done, total: tokens over all epochs), "epoch" (one is over; so far its means),
-    "save" (path is set), "done".
-    """
-
-    phase: str
-    done: int = 0
-    total: int = 0
-    epoch: int = 0  # 1-based
-    lr: float = math.nan
-    loss: float = math.nan  # mean per positive pair of this epoch so far
-    kept: int = 0  # tokens of this epoch after subsampling
-    pairs: int = 0  # positive pairs of this epoch
-    seconds: float = 0.0  # wall time of training so far, without compiling and counting
-    cpu_seconds: float = 0.0  # ... and the processors' time of the same span
-    threads: int = 0
-    corpus: Corpus | None = None
-    path: Path | None = None
-
-
-Progress = Callable[[Event], None]
-
-
-def train(corpus: Path | str, *, progress: Progress | None = None, **settings: Any) -> Model:
-    """Train word vectors on a text file and return the model.
+def train(corpus: Any, *, progress: Progress | None = None, **settings: Any) -> Model:
+    """Train word vectors on a corpus and return the model.
 
     Args:
-        corpus: a plain text file: words separated by blanks, a sentence or any context a line.
+        corpus: the path of a text (words separated by blanks, a sentence or any context a line;
+            compressed or not), a folder, a pattern, `-`, a list of paths, or an iterable of
+            lines, each a list of str or int.
         progress: called with an :class:`Event` about ten times a second.
         **settings: fields of :class:`~w2v_sgns.TrainConfig` (dim=100, epochs=5, …) and of
-            :class:`~w2v_sgns.config.RunOptions` (output, threads, memory, force). Nothing is
-            written unless `output` is given.
+            :class:`~w2v_sgns.config.RunOptions` (output, threads, memory, force, save_vocab, …).
+            Nothing is written unless `output` or `save_vocab` is given.
 
     Raises:
         ConfigError: a setting is out of range.
         CorpusError, VocabularyError: there is nothing to train on.
+        StreamError: a compressed file is damaged or cut short.
         OutputError: `output` cannot be written.
         ResourceError: the matrices do not fit into memory.
         DivergenceError: the loss or the vectors left the finite numbers.
-        TypeError: an unknown setting.
+        TypeError: an unknown setting, or what is no corpus (a string of text, for one).
     """
     config, options = split_settings(settings)
     return train_model(corpus, config, options=options, progress=progress)
@@ -98,29 +82,31 @@ def split_settings(settings: dict[str, Any]) -> tuple[TrainConfig, RunOptions]:
 
 
 def train_model(
-    path: Path | str,
+    corpus: Any,
     config: TrainConfig,
     *,
     options: RunOptions | None = None,
     progress: Progress | None = None,
 ) -> Model:
     """Do what :func:`train` says, with the settings already sorted."""
+    from w2v_sgns.corpus.inputs import open_source
+    from w2v_sgns.kernels.compile import when_compiling
+
     options = options or RunOptions()
     say: Progress = progress or (lambda event: None)
-    _check_output(path, options)
-    from w2v_sgns.corpus import load_corpus
-
-    threads = min(options.threads or allowed_threads(), allowed_threads())
-    memory = total_memory() // 4 if options.memory is None else parse_size(options.memory)
-    with load_corpus(
-        path,
-        min_count=config.min_count,
-        threads=threads,
-        memory_bytes=memory,
-        progress=lambda done, total: say(Event(phase="count", done=done, total=total)),
-    ) as corpus:
-        say(Event(phase="corpus", corpus=corpus, threads=threads))
-        model = _fit(corpus, config, threads, say)
+    source = open_source(corpus, config)
+    outputs = {MODEL_OUTPUT: options.output, "--save-vocab": options.save_vocab}
+    check_outputs(source, outputs, force=options.force)
+    threads = thread_count(options)
+    with (
+        when_compiling(_once(lambda: say(Event(phase="compile")))),
+        counted(source, options, say, **selection_of(config)) as text,
+    ):
+        say(Event(phase="corpus", corpus=text, threads=threads, asked=options.threads))
+        window = window_reach(config, text.stats.longest_line)
+        check_disk(options.output, len(text.vocabulary), config.dim)
+        _save_vocabulary(text, options)
+        model = _fit(text, config, threads, window, say)
     if options.output is not None:
         say(Event(phase="save", path=Path(options.output)))
         model.save(options.output, force=options.force)
@@ -128,26 +114,62 @@ def train_model(
     return model
 
 
-def _check_output(path: Path | str, options: RunOptions) -> None:
-    """Refuse an output that could not be written, hours before it is."""
-    if options.output is None:
+def _once(call: Callable[[], None]) -> Callable[[], None]:
+    """Return a function that makes the call the first time only, from whichever thread."""
+    left = [call]
+
+    def first() -> None:
+        with suppress(IndexError):  # popping is atomic: one thread gets it
+            left.pop()()
+
+    return first
+
+
+def counted(
+    source: Source, options: RunOptions, say: Progress | None = None, **selection: Any
+) -> Corpus:
+    """Read a text into token ids; `selection` (min_count, …): see load_corpus."""
+    from w2v_sgns.corpus import load_corpus
+
+    memory = total_memory() // 4 if options.memory is None else parse_size(options.memory)
+    tell: Progress = say or (lambda event: None)
+    return load_corpus(
+        source,
+        read_vocab=options.read_vocab,
+        threads=thread_count(options),
+        memory_bytes=memory,
+        progress=lambda done, total: tell(Event(phase="count", done=done, total=total)),
+        **selection,
+    )
+
+
+def selection_of(config: TrainConfig) -> dict[str, Any]:
+    """Return which words the settings keep, as keywords of load_corpus."""
+    return {
+        "min_count": config.min_count,
+        "max_vocab": config.max_vocab,
+        "keep_words": config.keep_words,
+    }
+
+
+def _save_vocabulary(corpus: Corpus, options: RunOptions) -> None:
+    if options.save_vocab is None:
         return
-    from w2v_sgns.formats.atomic import check_writable
+    from w2v_sgns.corpus.vocabulary_file import write_vocabulary
+    from w2v_sgns.formats.atomic import replacing
 
-    target = check_writable(options.output, force=options.force)
-    if target == Path(path).resolve():
-        raise ConfigError(f"{options.output}: the output would replace the corpus; choose another")
+    with replacing(options.save_vocab, force=options.force, suffixes=None) as stream:
+        write_vocabulary(stream, corpus.vocabulary, options.vocab_format)
 
 
-def _fit(corpus: Corpus, config: TrainConfig, threads: int, say: Progress) -> Model:
+def _fit(
+    corpus: Corpus, config: TrainConfig, threads: int, window: int | None, say: Progress
+) -> Model:
     """Allocate, run all epochs, return the finite model."""
     check_memory(len(corpus.vocabulary), config.dim)
     E, Ep = initial_matrices(len(corpus.vocabulary), config)
-    backend, schedule = _cpu_backend(E, Ep, corpus, config, threads)
-    from w2v_sgns.kernels.compile import when_compiling
-
-    with when_compiling(lambda: say(Event(phase="compile"))):
-        backend.warm_up()
+    backend, schedule = cpu_backend(E, Ep, corpus, config, threads=threads, window=window)
+    backend.warm_up()
     clock = _Clock()
     history = [_run_epoch(backend, schedule, epoch, clock, say) for epoch in range(config.epochs)]
     model = Model(
@@ -167,9 +189,16 @@ def _fit(corpus: Corpus, config: TrainConfig, threads: int, say: Progress) -> Mo
     return model
 
 
-def _cpu_backend(
-    E: Matrix, Ep: Matrix, corpus: Corpus, config: TrainConfig, threads: int
-) -> tuple[Backend, Schedule]:
+def cpu_backend(
+    E: Matrix,
+    Ep: Matrix,
+    corpus: Corpus,
+    config: TrainConfig,
+    *,
+    threads: int,
+    window: int | None,
+) -> tuple[HogwildBackend, Schedule]:
+    """Return what trains on this corpus, and its learning rates."""
     from w2v_sgns import sampling
     from w2v_sgns.training.backends import HogwildBackend, TrainingData
 
@@ -186,26 +215,10 @@ def _cpu_backend(
     schedule = Schedule(
         start=config.lr, end=config.final_lr, tokens=len(tokens), epochs=config.epochs
     )
-    backend = HogwildBackend(E, Ep, data=data, config=config, schedule=schedule, threads=threads)
+    backend = HogwildBackend(
+        E, Ep, data=data, config=config, schedule=schedule, threads=threads, window=window
+    )
     return backend, schedule
-
-
-def check_memory(words: int, dim: int) -> None:
-    """Refuse matrices that do not fit, before a byte of them is taken.
-
-    Raises:
-        ResourceError: with the bytes needed and there.
-    """
-    from w2v_sgns.kernels.matrices import padded_dim
-
-    needed = 2 * words * padded_dim(dim) * 4
-    there = available_memory()
-    if needed + OVERHEAD > there:
-        raise ResourceError(
-            f"E and Ep for {words:,} words of dim {dim} need {human_bytes(needed)} and "
-            f"{human_bytes(OVERHEAD)} for the rest, but {human_bytes(there)} of memory are free; "
-            "try a smaller --dim or a higher --min-count"
-        )
 
 
 def initial_matrices(words: int, config: TrainConfig) -> tuple[Matrix, Matrix]:
@@ -285,8 +298,8 @@ def _provenance(corpus: Corpus, threads: int) -> dict[str, Any]:
     return {
         "program": f"w2v-sgns {__version__}",
         "corpus": [
-            {"name": Path(name).name, "bytes": size}
-            for name, size in zip(stats.names, stats.sizes, strict=True)
+            {"name": label, "bytes": size}
+            for label, size in zip(stats.labels, stats.sizes, strict=True)
         ],
         "fingerprint": stats.fingerprint,
         "lines": stats.lines,

@@ -1,0 +1,106 @@
+"""What a training run would take, without training: pairs, memory, time.
+
+The pairs of the first epoch are those its draws form; the time is that of a few chunks really
+trained on matrices that are thrown away. Writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from w2v_sgns.config import RunOptions, TrainConfig
+from w2v_sgns.corpus import Corpus, CorpusStats
+from w2v_sgns.machine import human_bytes
+from w2v_sgns.training.events import Event, Progress
+from w2v_sgns.training.needs import OVERHEAD, check_memory, thread_count, window_reach
+from w2v_sgns.training.trainer import counted, cpu_backend, initial_matrices, selection_of
+
+__all__ = ["Estimate", "estimate"]
+
+CHUNKS = 256  # looked at for the pairs; more are estimated from these
+SECONDS = 1.0  # of training for the time
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """What a run would take."""
+
+    stats: CorpusStats
+    pairs: int  # of the first epoch
+    exact: bool  # every chunk was looked at
+    matrices: int  # bytes of E and Ep
+    memory: int  # bytes in all, roughly
+    seconds: float  # of training, all epochs, on all threads
+    threads: int
+
+    def lines(self, config: TrainConfig) -> Iterator[str]:
+        """Yield the figures for people."""
+        yield (
+            f"dry run     {'' if self.exact else 'about '}{self.pairs:,} pairs per epoch, "
+            f"{config.epochs} epoch{'s' * (config.epochs > 1)}"
+        )
+        yield (
+            f"            {human_bytes(self.memory)} of memory in all, about "
+            f"{_duration(self.seconds)} of training on {self.threads} "
+            f"thread{'s' * (self.threads > 1)}; nothing was written"
+        )
+
+
+def estimate(
+    corpus: Any,
+    config: TrainConfig,
+    *,
+    options: RunOptions | None = None,
+    progress: Progress | None = None,
+) -> Estimate:
+    """Count a corpus as training would, and estimate the rest.
+
+    Raises:
+        As training itself, before its first epoch.
+    """
+    from w2v_sgns.corpus.inputs import open_source
+    from w2v_sgns.kernels.matrices import padded_dim
+
+    options = options or RunOptions()
+    say: Progress = progress or (lambda event: None)
+    threads = thread_count(options)
+    with counted(open_source(corpus, config), options, say, **selection_of(config)) as text:
+        say(Event(phase="corpus", corpus=text, threads=threads))
+        window = window_reach(config, text.stats.longest_line)
+        words = len(text.vocabulary)
+        check_memory(words, config.dim)
+        pairs, exact, rate = _tried(text, config, window)
+        ids = 0 if text.stats.spooled else 4 * text.stats.tokens_kept
+        matrices = 2 * words * padded_dim(config.dim) * 4
+        return Estimate(
+            stats=text.stats,
+            pairs=pairs,
+            exact=exact,
+            matrices=matrices,
+            memory=matrices + ids + OVERHEAD,
+            seconds=config.epochs * text.stats.tokens_kept / (rate * threads),
+            threads=threads,
+        )
+
+
+def _tried(corpus: Corpus, config: TrainConfig, window: int | None) -> tuple[int, bool, float]:
+    """Return the pairs of the first epoch, whether that is exact, and tokens/s of a thread."""
+    E, Ep = initial_matrices(len(corpus.vocabulary), config)
+    backend, _ = cpu_backend(E, Ep, corpus, config, threads=1, window=window)
+    backend.warm_up()
+    step = max(1, backend.chunks // CHUNKS)
+    chunks = range(0, backend.chunks, step)
+    pairs = sum(backend.count_pairs(chunk) for chunk in chunks)
+    tokens = sum(backend.chunk_tokens(chunk) for chunk in chunks)
+    whole = round(pairs * (corpus.stats.tokens_kept / np.float64(tokens)))
+    return whole, step == 1, backend.tokens_per_second(SECONDS)
+
+
+def _duration(seconds: float) -> str:
+    from w2v_sgns.training.progress import duration
+
+    return f"{seconds:.1f} s" if seconds < 60 else duration(seconds)

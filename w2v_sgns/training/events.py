@@ -1,0 +1,42 @@
+"""What a run tells whoever watches it. Shows nothing: that is progress.py's business."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from w2v_sgns.corpus import Corpus
+
+__all__ = ["Event", "Progress"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One message to whoever watches a run.
+
+    Phases, in order: "count" (done, total: bytes of text), "corpus" (corpus is set), "compile",
+    "train" (done, total: tokens over all epochs), "epoch" (one is over; so far its means),
+    "save" (path is set), "done".
+    """
+
+    phase: str
+    done: int = 0
+    total: int = 0
+    epoch: int = 0  # 1-based
+    lr: float = math.nan
+    loss: float = math.nan  # mean per positive pair of this epoch so far
+    kept: int = 0  # tokens of this epoch after subsampling
+    pairs: int = 0  # positive pairs of this epoch
+    seconds: float = 0.0  # wall time of training so far, without compiling and counting
+    cpu_seconds: float = 0.0  # ... and the processors' time of the same span
+    threads: int = 0
+    asked: int = 0  # threads asked for; 0: all
+    corpus: Corpus | None = None
+    path: Path | None = None
+
+
+Progress = Callable[[Event], None]

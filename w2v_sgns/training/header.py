@@ -1,0 +1,130 @@
+"""What is said about a corpus once it has been read: sources, figures, oddities, pairs.
+
+Text only; decides nothing and prints nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from w2v_sgns.config import WHOLE_LINE, TrainConfig
+from w2v_sgns.machine import human_bytes
+
+if TYPE_CHECKING:
+    from w2v_sgns.corpus import CorpusStats
+
+__all__ = ["corpus_lines", "header", "pairs_text"]
+
+FILES_SHOWN = 5
+LONG_WORDS = 40  # mean bytes of a word from which text looks unsegmented
+
+
+def header(
+    stats: CorpusStats, config: TrainConfig, threads: int, *, asked: int = 0
+) -> Iterator[str]:
+    """Yield what was read, what is kept of it, and how it will be trained."""
+    from w2v_sgns.kernels.matrices import padded_dim
+    from w2v_sgns.sampling import effective_sample
+
+    matrices = 2 * stats.types_kept * padded_dim(config.dim) * 4
+    where = "in a temporary file" if stats.spooled else "in memory"
+    yield from corpus_lines(stats)
+    yield f"vocabulary  {_many(stats.types_kept, 'type')} kept, of {stats.tokens_kept:,} tokens;"
+    yield f"            {_dropped(stats, config)}"
+    yield (
+        f"memory      {human_bytes(matrices)} for E and Ep, "
+        f"{human_bytes(4 * stats.tokens_kept)} for token ids {where}"
+    )
+    yield f"pairs       {pairs_text(config)}"
+    sample = effective_sample(config.sample, stats.tokens_kept)
+    if sample != config.sample:
+        yield f"            --sample {sample:.2g}: one token exceeds {config.sample:g} of this text"
+    yield (
+        f"training    dim {config.dim}, {config.negative} negatives, "
+        f"lr {config.lr:g} → {config.final_lr:g},"
+    )
+    several = "s: results vary a little between runs" if threads > 1 else ""
+    if asked > threads:
+        several = f"{'s' * (threads > 1)}: all that this process may use, {asked:,} asked for"
+    yield (
+        f"            {config.epochs} epoch{'s' * (config.epochs > 1)}, seed {config.seed}, "
+        f"{threads} thread{several}"
+    )
+
+
+def pairs_text(config: TrainConfig) -> str:
+    """Say which words become pairs."""
+    if config.window == WHOLE_LINE:
+        return "every word with every other of its line (--window line)"
+    if config.fixed_window or config.window == 1:
+        size = f"{config.window}"
+    else:
+        size = f"1–{config.window} (drawn)"
+    return f"each word and the {size} nearest on either side in its line"
+
+
+def corpus_lines(stats: CorpusStats) -> Iterator[str]:
+    """Yield where the text came from, how much there is, and what is odd about it."""
+    yield from _sources(stats)
+    yield (
+        f"corpus      {stats.tokens_read:,} tokens of {stats.types_read:,} types "
+        f"in {_many(stats.lines, 'line')}"
+    )
+    for note in _notes(stats):
+        yield f"note        {note}"
+
+
+def _dropped(stats: CorpusStats, config: TrainConfig) -> str:
+    dropped = stats.types_read - (stats.types_kept - stats.types_unseen)
+    causes = [f"--min-count {config.min_count}"]
+    if config.max_vocab is not None:
+        causes.append(f"--max-vocab {config.max_vocab:,}")
+    return f"{_many(dropped, 'type')} dropped by {' and '.join(causes)}"
+
+
+def _sources(stats: CorpusStats) -> Iterator[str]:
+    """Name several files in the order they were read, or what can be read only once."""
+    if len(stats.names) > 1:
+        named = ", ".join(stats.names[:FILES_SHOWN])
+        more = len(stats.names) - FILES_SHOWN
+        rest = f" and {more:,} more" if more > 0 else ""
+        yield (
+            f"files       {len(stats.names):,} in this order: {named}{rest} "
+            f"({human_bytes(sum(stats.sizes))})"
+        )
+    elif stats.once:
+        yield (
+            f"source      {stats.names[0]}: {human_bytes(stats.sizes[0])}, read once and kept as "
+            f"token ids {'in a temporary file' if stats.spooled else 'in memory'}"
+        )
+
+
+def _notes(stats: CorpusStats) -> Iterator[str]:
+    """Yield what the user may not expect of this text."""
+    if stats.empty and len(stats.names) > 1:
+        yield f"{_many(len(stats.empty), 'file')} without text: {', '.join(stats.empty[:3])}"
+    if stats.invalid_tokens:
+        yield (
+            f"{_many(stats.invalid_tokens, 'token')} of {_many(stats.invalid_types, 'type')} "
+            f"held invalid UTF-8, first on {stats.invalid_place}; kept as they are "
+            "(--encoding NAME decodes another encoding)"
+        )
+    if stats.marked_tokens:
+        yield (
+            f"{_many(stats.marked_tokens, 'token')} begin with a byte order mark (U+FEFF), such "
+            f"as {stats.marked_word!a}: a word of its own; were files joined by cat?"
+        )
+    if stats.long_tokens:
+        yield f"{_many(stats.long_tokens, 'token')} dropped by --max-token-bytes"
+    if stats.types_unseen:
+        yield f"{_many(stats.types_unseen, 'word')} asked for by name are not in the corpus"
+    if stats.bytes_read > LONG_WORDS * stats.tokens_read:
+        yield (
+            f"words have {stats.bytes_read // stats.tokens_read:,} bytes on average: text written "
+            "without blanks must be segmented first"
+        )
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
