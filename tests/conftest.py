@@ -11,8 +11,9 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Shared machines are slow at times: an example that takes long is no failure.
-settings.register_profile("patient", deadline=None)
+# Shared machines are slow at times: an example that takes long is no failure. The build machine
+# tries the same examples each time; everybody else's tests go on looking for new ones.
+settings.register_profile("patient", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("patient")
 
 

@@ -55,6 +55,15 @@ def test_any_words_any_line_ends(tmp_path_factory, words, dim, ends, random) -> 
     assert found.matrix.tobytes() == b"".join(rows)
 
 
+def test_a_word_with_a_brace_is_no_safetensors_file(tmp_path: Path) -> None:
+    """Byte 8 is {, as in a safetensors file, and the bytes before it are a word2vec header."""
+    rows = np.array([[1.0], [2.0]], np.float32)
+    (tmp_path / "v.bin").write_bytes(
+        b"2 1\n\0\0\0\0{ " + rows[0].tobytes() + b"\nb " + rows[1].tobytes() + b"\n"
+    )
+    assert list(load(tmp_path / "v.bin").vocabulary.iter_bytes()) == [b"\0\0\0\0{", b"b"]
+
+
 def test_many_blocks_and_some_rows(tmp_path: Path) -> None:
     vectors = many(5_000, 300)
     file = tmp_path / "v.bin"

@@ -24,6 +24,7 @@ from w2v_sgns.formats.description import Description
 from w2v_sgns.formats.partial import select
 from w2v_sgns.formats.rows import Loaded, Selection
 from w2v_sgns.formats.safetensors import Container
+from w2v_sgns.formats.sniff import WORD2VEC
 from w2v_sgns.formats.source import Source
 from w2v_sgns.model import Model
 
@@ -55,6 +56,8 @@ ModelT = TypeVar("ModelT", bound=Model)
 def matches(head: bytes) -> bool:
     """Return whether a file that begins so claims to be a safetensors container."""
     length = int.from_bytes(head[:8], "little")
+    if WORD2VEC.match(head):  # as a length it would be beyond any header
+        return False
     return head[8:9] == b"{" and (length < 1 << 48 or not head[:8].isascii())
 
 
