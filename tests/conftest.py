@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,14 @@ def pytest_report_header() -> str:
     """Say which of the two passes this is."""
     interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
     return "pass: " + ("interpreted (NUMBA_DISABLE_JIT)" if interpreted else "compiled")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interrupts() -> Iterator[None]:
+    """Let Ctrl-C mean what it means on a terminal: a job in the background ignores it."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, former)
 
 
 @pytest.fixture(scope="session")

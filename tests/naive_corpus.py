@@ -43,8 +43,8 @@ def plain_text(data: bytes) -> bytes | None:
 
 
 def naive_corpus(data: bytes, min_count: int) -> NaiveCorpus:
-    """Split, count, sort, prune."""
-    lines = data.removeprefix(BOM).split(b"\n")
+    """Split, count, sort, prune; `data` has lost its byte order mark (see plain_text)."""
+    lines = data.split(b"\n")
     if lines[-1] == b"":
         lines.pop()
     tokens = [line.split() for line in lines]  # bytes.split: blank, \t, \n, \r, \v, \f

@@ -44,9 +44,14 @@ def compression_of(head: bytes) -> str | None:
         head: the first `HEAD_BYTES` of a file, or more.
     """
     kind = next((kind for magic, kind in MAGIC if head.startswith(magic)), None)
-    if kind == "bzip2" and not any(block.startswith(head[4:10]) for block in BZIP2_BLOCKS):
+    if kind == "bzip2" and not _is_bzip2(head):
         return None  # a word that begins so
     return kind
+
+
+def _is_bzip2(head: bytes) -> bool:
+    size, block = head[3:4], head[4:10]
+    return size.isdigit() and any(magic.startswith(block) for magic in BZIP2_BLOCKS)
 
 
 def open_decompressed(path: Path | str) -> BinaryIO:
