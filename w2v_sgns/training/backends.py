@@ -5,6 +5,7 @@ Today there is the CPU, Hogwild on threads. A backend prints nothing and knows n
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -27,6 +28,8 @@ from w2v_sgns.training.schedule import Schedule
 __all__ = ["Backend", "HogwildBackend", "Totals", "TrainingData"]
 
 TICK = 0.1  # seconds between two looks at the workers
+SPARE = 20  # kept tokens; see halo_chunks
+MOST_HALO = 64  # chunks: a million tokens on either side
 
 Matrix = npt.NDArray[np.float32]
 
@@ -38,6 +41,7 @@ class TrainingData:
     tokens: npt.NDArray[np.uint32]  # (n,) ids; the high bit ends a line
     keep: npt.NDArray[np.uint32]  # (n,) of the n most frequent words: sampling.keep_thresholds
     noise: npt.NDArray[np.uint64]  # (V,) alias table
+    kept_share: float = 1.0  # expected share of tokens that subsampling keeps
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,8 @@ class HogwildBackend:
         self.window = int(config.window) if window is None else window
         self.fixed = config.fixed_window or window is not None
         self.tile = tile_for(config.negative + 1)
+        # a whole-line window holds its line however few of its tokens are kept
+        self.halo = halo_chunks(self.window, data.kept_share if window is None else 1.0)
         self.chunks = -(-len(data.tokens) // CHUNK)
         self.workers = [
             _Worker(self.tile, config, self.window)
@@ -151,8 +157,7 @@ class HogwildBackend:
 
     def chunk_seeds(self, epoch: int, chunk: int) -> npt.NDArray[np.uint64]:
         """Return uint64[2h + 2]: what train_chunk draws from."""
-        halo = max(1, -(-self.window // CHUNK))
-        near = range(chunk - halo, chunk + halo + 1)
+        near = range(chunk - self.halo, chunk + self.halo + 1)
         windows = [self.seeds(self.config.seed, epoch, n)[0] if n >= 0 else 0 for n in near]
         return np.array([*windows, self.seeds(self.config.seed, epoch, chunk)[1]], np.uint64)
 
@@ -200,6 +205,16 @@ class HogwildBackend:
         for worker in self.workers:
             worker.reset()
         return totals
+
+
+def halo_chunks(window: int, share: float) -> int:
+    """Return h, how many chunks on either side a chunk's windows may look into.
+
+    Where a share below 1 is kept, h chunks are expected to keep twice what a window needs, and
+    `SPARE` more, so that one that keeps less is rare; never more than `MOST_HALO`.
+    """
+    tokens = window if share >= 1 else (2 * window + SPARE) / max(share, 1e-9)
+    return max(-(-window // CHUNK), min(math.ceil(tokens / CHUNK), MOST_HALO))
 
 
 class _Worker:

@@ -207,10 +207,12 @@ def cpu_backend(
     tokens = np.asarray(corpus.store.tokens)
     q = sampling.noise_distribution(counts, config.noise_exponent)
     sample = sampling.effective_sample(config.sample, len(tokens))
+    kept = sampling.keep_probabilities(counts, sample)
     data = TrainingData(
         tokens=tokens,
-        keep=sampling.keep_thresholds(sampling.keep_probabilities(counts, sample)),
+        keep=sampling.keep_thresholds(kept),
         noise=sampling.pack_alias(*sampling.alias_table(q)),
+        kept_share=float(np.average(kept, weights=counts)),
     )
     schedule = Schedule(
         start=config.lr, end=config.final_lr, tokens=len(tokens), epochs=config.epochs
