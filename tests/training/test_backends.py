@@ -1,60 +1,62 @@
-"""What a backend hands its kernel: how far windows may look where most tokens are thinned out."""
+"""The seam between trainer and backend: an epoch in one piece or in several is the same work."""
 
 from __future__ import annotations
 
-import naive
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
 from w2v_sgns.config import TrainConfig
-from w2v_sgns.kernels.matrices import aligned_matrix
-from w2v_sgns.kernels.windows import CHUNK
-from w2v_sgns.sampling import (
-    alias_table,
-    keep_probabilities,
-    keep_thresholds,
-    noise_distribution,
-    pack_alias,
-)
-from w2v_sgns.training.backends import MOST_HALO, HogwildBackend, TrainingData, halo_chunks
-from w2v_sgns.training.schedule import Schedule
+from w2v_sgns.corpus import load_corpus
+from w2v_sgns.training.backends import Totals
+from w2v_sgns.training.trainer import cpu_backend, initial_matrices
 
-WORDS = 300
+CONFIG = TrainConfig(dim=12, min_count=1, epochs=2, negative=3)
 
 
-def test_halo() -> None:
-    assert halo_chunks(5, 1.0) == halo_chunks(CHUNK, 1.0) == 1
-    assert halo_chunks(CHUNK + 1, 1.0) == 2
-    assert halo_chunks(5, 0.3) == 1, "the common case costs nothing"
-    assert halo_chunks(200, 0.01) == 3
-    assert halo_chunks(1000, 1e-9) == halo_chunks(1000, 0.0) == MOST_HALO
+@pytest.fixture(scope="module")
+def corpus(demo_corpus: Path) -> Iterator[Any]:
+    with load_corpus(demo_corpus, min_count=1, threads=1, memory_bytes=1 << 30) as loaded:
+        yield loaded
 
 
-@pytest.mark.parametrize("sample", [2e-5, 2e-4])
-def test_no_pair_is_lost_where_few_tokens_are_kept(sample: float) -> None:
-    """A window of 200 needs more than one neighbour chunk at the smaller threshold."""
-    config = TrainConfig(window=200, sample=sample, dim=4, seed=5)
-    generator = np.random.default_rng(1)
-    tokens = np.minimum(generator.geometric(0.02, 7 * CHUNK + 99) - 1, WORDS - 1).astype(np.uint32)
-    tokens[-1] |= 1 << 31  # one line
-    counts = np.bincount(tokens & 0x7FFFFFFF, minlength=WORDS) + 1
-    kept = keep_probabilities(counts, sample)
-    data = TrainingData(
-        tokens=tokens,
-        keep=keep_thresholds(kept),
-        noise=pack_alias(*alias_table(noise_distribution(counts, 0.75))),
-        kept_share=float(np.average(kept, weights=counts)),
-    )
-    backend = HogwildBackend(
-        aligned_matrix(WORDS, 4),
-        aligned_matrix(WORDS, 4),
-        data=data,
-        config=config,
-        schedule=Schedule(start=0.05, end=0.0, tokens=len(tokens), epochs=1),
-        threads=1,
-    )
-    pairs = sum(backend.count_pairs(chunk) for chunk in range(backend.chunks))
-    twin = sum(len(window.contexts) for window in naive.windows(tokens, data.keep, config, 0))
-    assert pairs == twin
-    trained = backend.run_epoch(0, lambda totals: None)
-    assert (trained.tokens, trained.pairs) == (len(tokens), twin)
+def backend_of(corpus: Any, threads: int) -> Any:
+    E, Ep = initial_matrices(len(corpus.vocabulary), CONFIG)
+    backend, _ = cpu_backend(E, Ep, corpus, CONFIG, threads=threads, window=None)
+    return backend
+
+
+def run(backend: Any, epoch: int, tick: Any) -> list[Totals]:
+    """Run an epoch, going on wherever it was stopped."""
+    parts = [backend.run_epoch(epoch, tick)]
+    while parts[-1].next_chunk < backend.chunks:
+        parts.append(backend.run_epoch(epoch, tick, first=parts[-1].next_chunk))
+    return parts
+
+
+def test_an_epoch_in_pieces_is_the_epoch_in_one(corpus: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("w2v_sgns.training.backends.TICK", 1e-4)
+    straight, stopped = backend_of(corpus, 1), backend_of(corpus, 1)
+    (whole,) = run(straight, 1, lambda totals: None)
+    parts = run(stopped, 1, lambda totals: True)
+    assert len(parts) > 2
+    for ours, theirs in zip(straight.matrices, stopped.matrices, strict=True):
+        assert np.array_equal(ours, theirs)
+    assert whole.next_chunk == straight.chunks
+    assert whole.tokens == len(corpus.store.tokens) == sum(part.tokens for part in parts)
+    assert whole.kept == sum(part.kept for part in parts)
+    assert whole.pairs == sum(part.pairs for part in parts)
+    assert whole.loss == pytest.approx(sum(part.loss for part in parts), rel=1e-12)
+
+
+def test_two_threads_finish_what_they_began(corpus: Any, monkeypatch: Any) -> None:
+    """No chunk is lost or trained twice where several threads are stopped."""
+    monkeypatch.setattr("w2v_sgns.training.backends.TICK", 1e-4)
+    parts = run(backend_of(corpus, 2), 0, lambda totals: True)
+    assert len(parts) > 1
+    assert sum(part.tokens for part in parts) == len(corpus.store.tokens)
+    (whole,) = run(backend_of(corpus, 1), 0, lambda totals: False)
+    assert sum(part.pairs for part in parts) == whole.pairs

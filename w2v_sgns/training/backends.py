@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -25,7 +25,7 @@ from w2v_sgns.kernels.windows import CHUNK, count_pairs
 from w2v_sgns.kernels.workspace import workspace
 from w2v_sgns.training.schedule import Schedule
 
-__all__ = ["Backend", "HogwildBackend", "Totals", "TrainingData"]
+__all__ = ["Backend", "HogwildBackend", "Tick", "Totals", "TrainingData"]
 
 TICK = 0.1  # seconds between two looks at the workers
 SPARE = 20  # kept tokens; see halo_chunks
@@ -52,6 +52,10 @@ class Totals:
     kept: int  # centres: tokens that subsampling kept
     pairs: int  # positive pairs
     loss: float  # Σ over pairs of their 1 + k softplus terms, float64
+    next_chunk: int  # first chunk not begun; the number of chunks once the epoch is complete
+
+
+Tick = Callable[[Totals], bool | None]  # True: begin no more chunks
 
 
 class Backend(Protocol):
@@ -60,10 +64,12 @@ class Backend(Protocol):
     def warm_up(self) -> None:
         """Compile whatever the first epoch needs."""
 
-    def run_epoch(self, epoch: int, tick: Callable[[Totals], None]) -> Totals:
-        """Train on every token once; call tick about ten times a second.
+    def run_epoch(self, epoch: int, tick: Tick, *, first: int = 0) -> Totals:
+        """Train on every token of the chunks from `first` on; call tick about ten times a second.
 
-        KeyboardInterrupt, or any exception from tick, ends the work within a second.
+        Where tick returns True, no further chunk is begun and those that run are finished: what
+        is returned says which chunk is next, and E and Ep hold exactly the chunks before it.
+        KeyboardInterrupt, or any exception from tick, ends the work within a second, anywhere.
         """
 
 
@@ -107,30 +113,24 @@ class HogwildBackend:
         self._train(self.workers[0], line_of_one, 0, 0)
         self.workers[0].reset()
 
-    def run_epoch(self, epoch: int, tick: Callable[[Totals], None]) -> Totals:
-        """Train on every token once (see :class:`Backend`)."""
-        queue = iter(range(self.chunks))
-        lock = threading.Lock()
+    def run_epoch(self, epoch: int, tick: Tick, *, first: int = 0) -> Totals:
+        """Train on the chunks from `first` on (see :class:`Backend`)."""
+        queue = _Chunks(first, self.chunks)
         for worker in self.workers:
-            worker.start(lambda w: self._work(w, epoch, queue, lock))
+            worker.start(lambda w: self._work(w, epoch, queue))
         try:
             while any(worker.is_busy(TICK) for worker in self.workers):
-                tick(self._totals())
+                if tick(self._totals(queue.next)):
+                    queue.close()
         finally:
             for worker in self.workers:
                 worker.stop[0] = 1
             for worker in self.workers:
                 worker.join()
-        return self._finish()
+        return self._finish(queue.next)
 
-    def _work(
-        self, worker: _Worker, epoch: int, queue: Iterator[int], lock: threading.Lock
-    ) -> None:
-        while not worker.stop[0]:
-            with lock:
-                chunk = next(queue, None)
-            if chunk is None:
-                return
+    def _work(self, worker: _Worker, epoch: int, queue: _Chunks) -> None:
+        while not worker.stop[0] and (chunk := queue.take()) is not None:
             self._train(worker, self.data, epoch, chunk)
 
     def _train(self, worker: _Worker, data: TrainingData, epoch: int, chunk: int) -> None:
@@ -191,17 +191,17 @@ class HogwildBackend:
         worker.reset()
         return done / (time.perf_counter() - begun)
 
-    def _totals(self) -> Totals:
+    def _totals(self, next_chunk: int) -> Totals:
         kept, pairs, loss = np.sum([worker.sums for worker in self.workers], axis=0)
         tokens = sum(worker.tokens for worker in self.workers)
-        return Totals(tokens, int(kept), int(pairs), float(loss))
+        return Totals(tokens, int(kept), int(pairs), float(loss), next_chunk)
 
-    def _finish(self) -> Totals:
-        """Raise what a worker raised, else return the epoch's sums and clear them."""
+    def _finish(self, next_chunk: int) -> Totals:
+        """Raise what a worker raised, else return the sums and clear them."""
         for worker in self.workers:
             if worker.error is not None:
                 raise worker.error
-        totals = self._totals()
+        totals = self._totals(next_chunk)
         for worker in self.workers:
             worker.reset()
         return totals
@@ -215,6 +215,25 @@ def halo_chunks(window: int, share: float) -> int:
     """
     tokens = window if share >= 1 else (2 * window + SPARE) / max(share, 1e-9)
     return max(-(-window // CHUNK), min(math.ceil(tokens / CHUNK), MOST_HALO))
+
+
+class _Chunks:
+    """The chunks that wait, handed out in order to whichever thread asks, until closed."""
+
+    def __init__(self, first: int, end: int) -> None:
+        self.next, self._end = first, end
+        self._lock = threading.Lock()
+
+    def take(self) -> int | None:
+        with self._lock:
+            if self.next >= self._end:
+                return None
+            self.next += 1
+            return self.next - 1
+
+    def close(self) -> None:
+        with self._lock:
+            self._end = self.next
 
 
 class _Worker:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -273,7 +274,7 @@ def _run_epoch(
             )
         )
 
-    totals = backend.run_epoch(epoch, lambda totals: report("train", totals))
+    totals = backend.run_epoch(epoch, partial(report, "train"))
     report("epoch", totals)
     return {
         "epoch": epoch + 1,
