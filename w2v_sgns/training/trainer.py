@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -207,10 +208,12 @@ def cpu_backend(
     tokens = np.asarray(corpus.store.tokens)
     q = sampling.noise_distribution(counts, config.noise_exponent)
     sample = sampling.effective_sample(config.sample, len(tokens))
+    kept = sampling.keep_probabilities(counts, sample)
     data = TrainingData(
         tokens=tokens,
-        keep=sampling.keep_thresholds(sampling.keep_probabilities(counts, sample)),
+        keep=sampling.keep_thresholds(kept),
         noise=sampling.pack_alias(*sampling.alias_table(q)),
+        kept_share=float(np.average(kept, weights=counts)),
     )
     schedule = Schedule(
         start=config.lr, end=config.final_lr, tokens=len(tokens), epochs=config.epochs
@@ -271,7 +274,7 @@ def _run_epoch(
             )
         )
 
-    totals = backend.run_epoch(epoch, lambda totals: report("train", totals))
+    totals = backend.run_epoch(epoch, partial(report, "train"))
     report("epoch", totals)
     return {
         "epoch": epoch + 1,
