@@ -107,8 +107,9 @@ class Keeper:
         except OutputError as error:
             kept = self.save_somewhere(model, state)
             raise OutputError(f"{error}; {self._way_out(kept)}") from error
-        if self.written is not None:
-            self.written.unlink(missing_ok=True)
+        for path in (self.written, self.path if self._force else None):
+            if path is not None:
+                path.unlink(missing_ok=True)
         return output
 
     def _write_model(self, model: Model) -> Path:
