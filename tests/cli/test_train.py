@@ -466,7 +466,7 @@ def test_a_signal_stops_the_training(name: str, code: int, folder: Path, demo_co
         status = process.wait(timeout=20)
         took = time.monotonic() - sent
     assert status == code, rest
-    assert took < 3, "a second, and a busy machine"
+    assert took < 4, "about a second, and a busy machine"
     assert b"Traceback" not in rest
     assert (b"w2v: interrupted" in rest) == (name == "SIGINT")
     assert b"w2v train --resume out/model.checkpoint.safetensors" in rest

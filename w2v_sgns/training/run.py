@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Run"]
 
 
-GRACE = 1.0  # seconds that running chunks have after a signal
+GRACE = 0.5  # seconds that running chunks have after a signal
 
 
 class _OutOfTimeError(Exception):
