@@ -109,6 +109,9 @@ def _options(
 def main() -> None:
     """Run the command line of this process and exit."""
     signal.signal(signal.SIGTERM, _terminate)
+    # also for a job that a script started in the background, where the shell ignores it: whoever
+    # sends it there means it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):  # a poor terminal gets \xe9 instead of a crash
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
