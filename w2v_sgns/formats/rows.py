@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2v_sgns.corpus.vocabulary import Vocabulary
+from w2v_sgns.corpus.vocabulary import Vocabulary, decode_word
 
-__all__ = ["ALL", "Findings", "Loaded", "Rows", "Selection", "plural"]
+__all__ = ["ALL", "Findings", "Loaded", "Rows", "Selection", "listed", "plural"]
 
+LISTED = 5  # words in a message
 STEP_BYTES = 1 << 25  # most the matrix grows at once beyond what it holds
 BLOCK_ROWS = 1 << 12
 # Sums of squares outside are looked at again: they may have vanished or overflowed.
@@ -94,6 +95,12 @@ class Loaded:
     notes: tuple[str, ...] = ()
     dtype: str = "float32"
     story: dict[str, Any] = field(default_factory=dict)
+
+
+def listed(words: Sequence[bytes]) -> str:
+    """Return the first words for a message, and how many more there are."""
+    shown = ", ".join(f"{decode_word(word)!a:.60}" for word in words[:LISTED])
+    return shown + (f" and {len(words) - LISTED:,} more" if len(words) > LISTED else "")
 
 
 def plural(count: int, noun: str) -> str:

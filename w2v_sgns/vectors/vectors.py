@@ -57,18 +57,21 @@ class Vectors:
         *,
         limit: int | None = None,
         words: Iterable[str | bytes] | None = None,
+        read_vocab: Path | str | None = None,
     ) -> Self:
         """Open the input vectors of any readable file, or only its first rows or some words.
 
-        What is odd about the file is told by a FormatWarning.
+        With `read_vocab` the words get the counts of a vocabulary file. What is odd about the
+        file is told by a FormatWarning.
 
         Raises:
             FormatError: missing, damaged or of an unknown kind.
+            VocabularyError: the vocabulary file is damaged or lacks a word.
             ConfigError: `limit` is below 1.
         """
         from w2v_sgns.formats import load_vectors
 
-        loaded = load_vectors(path, limit=limit, words=words)
+        loaded = load_vectors(path, limit=limit, words=words, read_vocab=read_vocab)
         return cls(loaded.matrix, loaded.vocabulary)
 
     def save(self, path: Path | str, *, format: str | None = None, force: bool = False) -> None:
