@@ -23,9 +23,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MOST_SCALE", "InBatch", "clipped", "in_batch", "normalized", "nt_xent", "through_unit"]
+from w2v_sgns.config import MOST_SCALE
 
-MOST_SCALE = 100.0  # CLIP's bound of e^t
+__all__ = ["InBatch", "clipped", "in_batch", "normalized", "nt_xent", "through_unit"]
 
 Matrix = npt.NDArray[np.float64]
 
