@@ -149,7 +149,7 @@ def test_other_formats_can_encode(tmp_path: Path) -> None:
 
 def test_smooth_inverse_frequency() -> None:
     found = smooth_inverse_frequency(np.array([999, 1, 0]))
-    assert found == pytest.approx([0.001 / 1.0, 0.001 / 0.002, 1.0], rel=1e-3)
+    assert found == pytest.approx([0.0001 / 0.9991, 0.0001 / 0.0011, 1.0], rel=1e-3)
     assert smooth_inverse_frequency(np.zeros(2, np.int64)).tolist() == [1, 1]
 
 

@@ -34,7 +34,7 @@ __all__ = [
 
 TOWERS = ("query", "document")
 TEXT_NAMES = ("split", "tokenizer", "lowercase", "max_token_bytes")  # what makes words of text
-SMOOTH = 1e-3  # a of a / (a + p(w)), as in Arora et al. 2017
+SMOOTH = 1e-4  # a of a / (a + p(w)); Arora et al. 2017 use 1e-3 to 1e-4
 BLOCK_TEXTS = 2048  # pooled and scaled at a time, in the cache
 
 Matrix = NDArray[np.float32]
