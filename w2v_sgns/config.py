@@ -15,13 +15,16 @@ from typing import Any, Self
 
 from w2v_sgns.errors import ConfigError
 
-__all__ = ["PairConfig", "RunOptions", "TrainConfig"]
+__all__ = ["DEFAULT_MODEL", "PairConfig", "RunOptions", "TrainConfig"]
+
+DEFAULT_MODEL = Path("model.safetensors")  # written and read where no other is named
 
 COLLISIONS = ("keep", "drop")
 WHOLE_LINE = "line"  # a window that reaches from the line's start to its end
 # One seed word of the random streams, and far beyond any seed a person types.
 MAX_SEED = 2**63 - 1
 MOST_LR = 1e6  # far beyond any use, far within float32
+MOST_MINUTES = 1e6  # two years
 # The kernel addresses a window's scores from one scratch block a thread: its size is bounded.
 MAX_DIM, MAX_WINDOW, MAX_NEGATIVE = 16_384, 1_000, 1_000
 
@@ -147,10 +150,17 @@ class RunOptions:
     save_vocab: str | Path | None = None  # write the words and their counts here
     read_vocab: str | Path | None = None  # take words and counts from here, not from the corpus
     vocab_format: str = "tsv"  # of save_vocab: word<TAB>count, or word2vec's "word count"
+    checkpoint_every: float | None = None  # minutes; None: 10, and at epoch ends a minute apart
+    resume: str | Path | None = None  # a checkpoint to go on from
+    stop_after: int | None = None  # stop with a checkpoint after so many epochs of them all
 
     def __post_init__(self) -> None:
         """Check every range."""
         _whole("threads", self.threads, 0, MAX_SEED)
+        if self.checkpoint_every is not None:
+            _real("checkpoint_every", self.checkpoint_every, above=0.0, most=MOST_MINUTES)
+        if self.stop_after is not None:
+            _whole("stop_after", self.stop_after, 1, 1_000_000)
         _one_of("vocab_format", self.vocab_format, ("tsv", "word2vec"))
         if self.memory is not None:
             parse_size(self.memory)
