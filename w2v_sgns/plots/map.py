@@ -23,7 +23,7 @@ from w2v_sgns.errors import ConfigError, UnknownWordError
 from w2v_sgns.escape import shown
 from w2v_sgns.formats import check_writable, load_vectors
 from w2v_sgns.formats.atomic import replacing
-from w2v_sgns.formats.native import as_int8
+from w2v_sgns.formats.narrow import as_int8
 from w2v_sgns.formats.which import unit_rows
 from w2v_sgns.plots.html import assemble
 from w2v_sgns.plots.layout import Layout, check_method, lay_out
