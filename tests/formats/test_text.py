@@ -164,3 +164,25 @@ def test_the_library_warns(tmp_path: Path) -> None:
     (tmp_path / "v.txt").write_bytes(b"a 1 2\na 1 2\n")
     with pytest.warns(FormatWarning, match=r"v\.txt: 1 duplicate word \(row 2\)"):
         assert len(load_vectors(tmp_path / "v.txt")) == 1
+
+
+def test_a_row_with_one_number_too_many_is_told(tmp_path: Path) -> None:
+    (tmp_path / "v").write_text("4 2\nking 1 2 3\nqueen 1 2\n7  1  2\nnew york 1 2\n")
+    found = load(tmp_path / "v")
+    assert list(found.vocabulary) == ["king 1", "queen", "7", "new york"]
+    (note,) = found.notes
+    assert note.startswith(
+        "1 word ends with a number behind a blank (row 1): a row with one number"
+    )
+
+
+def test_a_header_of_many_digits_is_a_header(tmp_path: Path) -> None:
+    (tmp_path / "v").write_text("99999999999999999999 2\nking 1 2\nqueen 1 2\n")
+    with pytest.raises(FormatError, match=r"byte 0: bad header: 99,999,999,999,999,999,999 rows"):
+        load(tmp_path / "v")
+
+
+def test_lines_that_end_like_those_of_old_macs(tmp_path: Path) -> None:
+    (tmp_path / "v").write_bytes(b"2 2\rking 1 2\rqueen 3 4\r")
+    with pytest.raises(FormatError, match=r"is text \('2 2.*with \\r alone for line ends; use tr"):
+        load(tmp_path / "v")

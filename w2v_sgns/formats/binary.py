@@ -153,6 +153,9 @@ class _Reader:
             words, places = [words[row] for row in chosen.tolist()], places[chosen]
         if not words:
             return
+        broken = [row for row, word in enumerate(words) if b"\n" in word]
+        if broken:
+            self.rows.findings.add("line", (chosen[broken] + (self.seen + 1)).tolist())
         # Every place of the buffer seen as the start of a row: copying some of these copies rows.
         every: NDArray[np.void] = np.ndarray(
             (len(self.buffer) - self.size + 1,), f"V{self.size}", self.buffer, strides=(1,)

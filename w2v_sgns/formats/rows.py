@@ -70,6 +70,16 @@ KINDS = {
         "; the bytes are kept as they are",
     ),
     "twice": ("duplicate word", "duplicate words", "; the first row of each word is kept"),
+    "number": (
+        "word ends with a number behind a blank",
+        "words end with a number behind a blank",
+        ": a row with one number too many?",
+    ),
+    "line": (
+        "word holds a line end",
+        "words hold a line end",
+        ": did a word ahead hold a blank? Then rows are read from wrong places",
+    ),
     "blank": ("blank line", "blank lines", "; skipped"),
     "finite": ("row with values that are not finite", "rows with values that are not finite", ""),
     "zero": ("zero row", "zero rows", ""),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from w2v_sgns.corpus.vocabulary import Vocabulary, decode_word
+from w2v_sgns.corpus.vocabulary import Vocabulary, decode_word, first_rows
 from w2v_sgns.errors import ConfigError, FormatError, UnknownWordError
 from w2v_sgns.vectors.neighbours import nearest, unit
 from w2v_sgns.vectors.products import nearest_by_product
@@ -100,10 +100,7 @@ class Vectors:
     @cached_property
     def key_to_index(self) -> dict[str, int]:
         """The first row of every word; built when first asked for."""
-        rows: dict[str, int] = {}
-        for row, word in enumerate(self.vocabulary):
-            rows.setdefault(word, row)
-        return rows
+        return first_rows(self.index_to_key)
 
     def __len__(self) -> int:
         return len(self.vocabulary)
