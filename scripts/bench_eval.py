@@ -22,6 +22,8 @@ import numpy as np
 from w2v_sgns import Vectors
 from w2v_sgns.evaluation import AnalogyResult
 
+FUNCTIONS = {"add": "most_similar", "mul": "most_similar_cosmul"}  # gensim's names
+
 Key = tuple[str, tuple[str, ...]]  # section, words
 
 
@@ -66,13 +68,20 @@ def their_answers(sections: list[dict[str, Any]]) -> dict[Key, bool]:
 
 
 def analogies(
-    vectors: Vectors, theirs: Any, path: Path, restrict: int, case: str
+    vectors: Vectors, theirs: Any, path: Path, case: str, options: argparse.Namespace
 ) -> dict[str, Any]:
     """Ask both sides and compare question by question."""
-    ours, our_time = timed(lambda: vectors.evaluate_analogies(path, restrict=restrict, case=case))
+    ours, our_time = timed(
+        lambda: vectors.evaluate_analogies(
+            path, restrict=options.restrict, case=case, method=options.method
+        )
+    )
     (_, sections), their_time = timed(
         lambda: theirs.evaluate_word_analogies(
-            str(path), restrict_vocab=restrict, case_insensitive=case == "fold"
+            str(path),
+            restrict_vocab=options.restrict,
+            case_insensitive=case == "fold",
+            similarity_function=FUNCTIONS[options.method],
         )
     )
     a, b = our_answers(ours, fold=case == "fold"), their_answers(sections)
@@ -109,12 +118,13 @@ def main() -> int:
     parser.add_argument("-m", "--model", type=Path, default=Path("model.safetensors"))
     parser.add_argument("--pairs", type=Path, nargs="*", default=[])
     parser.add_argument("--restrict", type=int, default=30_000)
+    parser.add_argument("--method", choices=FUNCTIONS, default="add")
     options = parser.parse_args()
     vectors = Vectors.load(options.model)
     theirs = gensim_vectors(vectors)
     report: dict[str, Any] = {"analogies": [], "pairs": []}
     for case in ("exact", "fold"):
-        found = analogies(vectors, theirs, options.questions, options.restrict, case)
+        found = analogies(vectors, theirs, options.questions, case, options)
         report["analogies"].append(found)
         report["pairs"] += [pairs(vectors, theirs, path, case) for path in options.pairs]
     print(json.dumps(report, indent=2))
