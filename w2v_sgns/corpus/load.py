@@ -37,7 +37,7 @@ def load_corpus(
     min_count: int = 5,
     max_vocab: int | None = None,
     keep_words: Path | str | None = None,
-    read_vocab: Path | str | None = None,
+    read_vocab: Path | str | Vocabulary | None = None,
     threads: int,
     memory_bytes: int,
     progress: Progress | None = None,
@@ -52,7 +52,8 @@ def load_corpus(
         min_count: words seen less often are dropped.
         max_vocab: only so many of the most frequent words are kept.
         keep_words: a file of words that are kept, whatever their count.
-        read_vocab: a file of words and counts that replaces the corpus's own.
+        read_vocab: words and counts that replace the corpus's own: a file, or a vocabulary whose
+            counts fall.
         threads: scanning threads, at least 1; the result does not depend on it.
         memory_bytes: token ids beyond this go to a temporary file, 4 bytes a token.
         progress: called with (bytes done, bytes in all) after each block.
@@ -75,7 +76,7 @@ def load_corpus(
         min_count=min_count,
         max_vocab=max_vocab,
         keep_words=() if keep_words is None else read_words(keep_words),
-        given=None if read_vocab is None else read_vocabulary(read_vocab),
+        given=read_vocabulary(read_vocab) if isinstance(read_vocab, (str, Path)) else read_vocab,
     )
     source = open_source(corpus, text)
     pieces = Pieces(memory_bytes)

@@ -5,9 +5,10 @@ Today there is the CPU, Hogwild on threads. A backend prints nothing and knows n
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -24,9 +25,11 @@ from w2v_sgns.kernels.windows import CHUNK, count_pairs
 from w2v_sgns.kernels.workspace import workspace
 from w2v_sgns.training.schedule import Schedule
 
-__all__ = ["Backend", "HogwildBackend", "Totals", "TrainingData"]
+__all__ = ["Backend", "HogwildBackend", "Tick", "Totals", "TrainingData"]
 
 TICK = 0.1  # seconds between two looks at the workers
+SPARE = 20  # kept tokens; see halo_chunks
+MOST_HALO = 64  # chunks: a million tokens on either side
 
 Matrix = npt.NDArray[np.float32]
 
@@ -38,6 +41,7 @@ class TrainingData:
     tokens: npt.NDArray[np.uint32]  # (n,) ids; the high bit ends a line
     keep: npt.NDArray[np.uint32]  # (n,) of the n most frequent words: sampling.keep_thresholds
     noise: npt.NDArray[np.uint64]  # (V,) alias table
+    kept_share: float = 1.0  # expected share of tokens that subsampling keeps
 
 
 @dataclass(frozen=True)
@@ -48,18 +52,26 @@ class Totals:
     kept: int  # centres: tokens that subsampling kept
     pairs: int  # positive pairs
     loss: float  # Σ over pairs of their 1 + k softplus terms, float64
+    next_chunk: int  # first chunk not begun; the number of chunks once the epoch is complete
+
+
+Tick = Callable[[Totals], bool | None]  # True: begin no more chunks
 
 
 class Backend(Protocol):
     """The seam between the trainer and the machine."""
 
+    chunks: int  # of an epoch: pieces of CHUNK tokens
+
     def warm_up(self) -> None:
         """Compile whatever the first epoch needs."""
 
-    def run_epoch(self, epoch: int, tick: Callable[[Totals], None]) -> Totals:
-        """Train on every token once; call tick about ten times a second.
+    def run_epoch(self, epoch: int, tick: Tick, *, first: int = 0) -> Totals:
+        """Train on every token of the chunks from `first` on; call tick about ten times a second.
 
-        KeyboardInterrupt, or any exception from tick, ends the work within a second.
+        Where tick returns True, no further chunk is begun and those that run are finished: what
+        is returned says which chunk is next, and E and Ep hold exactly the chunks before it.
+        KeyboardInterrupt, or any exception from tick, ends the work within a second, anywhere.
         """
 
 
@@ -86,6 +98,8 @@ class HogwildBackend:
         self.window = int(config.window) if window is None else window
         self.fixed = config.fixed_window or window is not None
         self.tile = tile_for(config.negative + 1)
+        # a whole-line window holds its line however few of its tokens are kept
+        self.halo = halo_chunks(self.window, data.kept_share if window is None else 1.0)
         self.chunks = -(-len(data.tokens) // CHUNK)
         self.workers = [
             _Worker(self.tile, config, self.window)
@@ -101,30 +115,24 @@ class HogwildBackend:
         self._train(self.workers[0], line_of_one, 0, 0)
         self.workers[0].reset()
 
-    def run_epoch(self, epoch: int, tick: Callable[[Totals], None]) -> Totals:
-        """Train on every token once (see :class:`Backend`)."""
-        queue = iter(range(self.chunks))
-        lock = threading.Lock()
+    def run_epoch(self, epoch: int, tick: Tick, *, first: int = 0) -> Totals:
+        """Train on the chunks from `first` on (see :class:`Backend`)."""
+        queue = _Chunks(first, self.chunks)
         for worker in self.workers:
-            worker.start(lambda w: self._work(w, epoch, queue, lock))
+            worker.start(lambda w: self._work(w, epoch, queue))
         try:
             while any(worker.is_busy(TICK) for worker in self.workers):
-                tick(self._totals())
+                if tick(self._totals(queue.next)):
+                    queue.close()
         finally:
             for worker in self.workers:
                 worker.stop[0] = 1
             for worker in self.workers:
                 worker.join()
-        return self._finish()
+        return self._finish(queue.next)
 
-    def _work(
-        self, worker: _Worker, epoch: int, queue: Iterator[int], lock: threading.Lock
-    ) -> None:
-        while not worker.stop[0]:
-            with lock:
-                chunk = next(queue, None)
-            if chunk is None:
-                return
+    def _work(self, worker: _Worker, epoch: int, queue: _Chunks) -> None:
+        while not worker.stop[0] and (chunk := queue.take()) is not None:
             self._train(worker, self.data, epoch, chunk)
 
     def _train(self, worker: _Worker, data: TrainingData, epoch: int, chunk: int) -> None:
@@ -151,8 +159,7 @@ class HogwildBackend:
 
     def chunk_seeds(self, epoch: int, chunk: int) -> npt.NDArray[np.uint64]:
         """Return uint64[2h + 2]: what train_chunk draws from."""
-        halo = max(1, -(-self.window // CHUNK))
-        near = range(chunk - halo, chunk + halo + 1)
+        near = range(chunk - self.halo, chunk + self.halo + 1)
         windows = [self.seeds(self.config.seed, epoch, n)[0] if n >= 0 else 0 for n in near]
         return np.array([*windows, self.seeds(self.config.seed, epoch, chunk)[1]], np.uint64)
 
@@ -186,20 +193,49 @@ class HogwildBackend:
         worker.reset()
         return done / (time.perf_counter() - begun)
 
-    def _totals(self) -> Totals:
+    def _totals(self, next_chunk: int) -> Totals:
         kept, pairs, loss = np.sum([worker.sums for worker in self.workers], axis=0)
         tokens = sum(worker.tokens for worker in self.workers)
-        return Totals(tokens, int(kept), int(pairs), float(loss))
+        return Totals(tokens, int(kept), int(pairs), float(loss), next_chunk)
 
-    def _finish(self) -> Totals:
-        """Raise what a worker raised, else return the epoch's sums and clear them."""
+    def _finish(self, next_chunk: int) -> Totals:
+        """Raise what a worker raised, else return the sums and clear them."""
         for worker in self.workers:
             if worker.error is not None:
                 raise worker.error
-        totals = self._totals()
+        totals = self._totals(next_chunk)
         for worker in self.workers:
             worker.reset()
         return totals
+
+
+def halo_chunks(window: int, share: float) -> int:
+    """Return h, how many chunks on either side a chunk's windows may look into.
+
+    Where a share below 1 is kept, h chunks are expected to keep twice what a window needs, and
+    `SPARE` more, so that one that keeps less is rare; never more than `MOST_HALO`.
+    """
+    tokens = window if share >= 1 else (2 * window + SPARE) / max(share, 1e-9)
+    return max(-(-window // CHUNK), min(math.ceil(tokens / CHUNK), MOST_HALO))
+
+
+class _Chunks:
+    """The chunks that wait, handed out in order to whichever thread asks, until closed."""
+
+    def __init__(self, first: int, end: int) -> None:
+        self.next, self._end = first, end
+        self._lock = threading.Lock()
+
+    def take(self) -> int | None:
+        with self._lock:
+            if self.next >= self._end:
+                return None
+            self.next += 1
+            return self.next - 1
+
+    def close(self) -> None:
+        with self._lock:
+            self._end = self.next
 
 
 class _Worker:
