@@ -83,7 +83,7 @@ def _load(file: Any, pa: Any, source: Source, selection: Selection, keep: bool) 
             break
         block = _vectors(pa, batch.column(vector), source, seen)
         words = [_bytes(value) for value in batch.column(word).to_pylist()]
-        rows = rows or Rows(block.shape[1], keep=keep)
+        rows = rows or Rows(source.path, block.shape[1], keep=keep)
         if block.shape[1] != rows.dim:
             source.refuse(
                 f"row {seen + 1:,} has {block.shape[1]:,} numbers, those ahead {rows.dim:,}"
@@ -98,7 +98,7 @@ def _load(file: Any, pa: Any, source: Source, selection: Selection, keep: bool) 
                 known = batch.column("count").to_pylist()
                 counts += [known[row] or 0 for row in chosen]
         seen += len(batch)
-    rows = rows or Rows(1, keep=keep)
+    rows = rows or Rows(source.path, 1, keep=keep)
     matrix, vocabulary = rows.finish(np.array(counts, np.int64) if with_counts else None)
     return Loaded(matrix, vocabulary, TITLE, tuple(rows.findings.sentences(rows.count)))
 

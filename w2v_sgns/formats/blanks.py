@@ -9,7 +9,7 @@ import re
 
 from w2v_sgns.corpus.vocabulary import Vocabulary, encode_word
 from w2v_sgns.errors import ConfigError, OutputError
-from w2v_sgns.formats.rows import listed, plural
+from w2v_sgns.formats.findings import listed, plural
 
 __all__ = ["BLANKS", "replace_blanks"]
 

@@ -14,7 +14,8 @@ import numpy as np
 from w2v_sgns.corpus.vocabulary import Vocabulary
 from w2v_sgns.corpus.vocabulary_file import SENTENCE_END, read_vocabulary
 from w2v_sgns.errors import VocabularyError
-from w2v_sgns.formats.rows import Loaded, listed, plural
+from w2v_sgns.formats.findings import listed, plural
+from w2v_sgns.formats.rows import Loaded
 
 __all__ = ["with_counts"]
 

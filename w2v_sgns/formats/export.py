@@ -20,8 +20,8 @@ from w2v_sgns.errors import ConfigError, OutputError
 from w2v_sgns.formats import arrow, binary, folder, native, npy, projector, text
 from w2v_sgns.formats.atomic import replacing, replacing_all
 from w2v_sgns.formats.blanks import BLANKS
+from w2v_sgns.formats.findings import listed, plural
 from w2v_sgns.formats.narrow import largest_error
-from w2v_sgns.formats.rows import listed, plural
 
 __all__ = ["FORMATS", "Written", "format_named", "with_neighbors", "write", "write_stream"]
 

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from w2v_sgns.corpus.vocabulary import Vocabulary
 from w2v_sgns.formats.digits import NUMBER, BadNumberError, read_rows, write_rows
+from w2v_sgns.formats.findings import plural
 from w2v_sgns.formats.header import Layout, layout_of
-from w2v_sgns.formats.rows import Loaded, Rows, Selection, plural
+from w2v_sgns.formats.rows import Loaded, Rows, Selection
 from w2v_sgns.formats.source import Source
 
 __all__ = ["TITLE", "load", "matches", "write"]
@@ -87,7 +88,7 @@ class _Reader:
         most = (source.size or 0) // (2 * layout.dim)  # rows the file could hold
         limit = promised if selection.limit is None else min(promised, selection.limit)
         expected = min(limit, most) if selection.words is None else 0
-        self.rows = Rows(layout.dim, expected=expected, keep=keep)
+        self.rows = Rows(source.path, layout.dim, expected=expected, keep=keep)
         self.seen = 0  # rows so far, wanted or not
         self.lines = 0
 
