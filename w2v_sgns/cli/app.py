@@ -28,6 +28,7 @@ from w2v_sgns.cli import (
     map,
     odd,
     phrases,
+    plot,
     similar,
     train,
     vocab,
@@ -87,6 +88,7 @@ app.command("odd")(odd.odd)
 app.command("eval")(eval.evaluate)
 app.command("classes")(classes.classes)
 app.command("map")(map.draw_map)
+app.add_typer(plot.plot, name="plot")
 app.command("info")(info.info)
 app.command("export")(export.export)
 
