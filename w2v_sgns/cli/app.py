@@ -19,7 +19,19 @@ import typer
 from typer.core import TyperGroup
 
 from w2v_sgns import __version__
-from w2v_sgns.cli import analogy, classes, eval, export, info, odd, phrases, similar, train, vocab
+from w2v_sgns.cli import (
+    analogy,
+    classes,
+    eval,
+    export,
+    info,
+    map,
+    odd,
+    phrases,
+    similar,
+    train,
+    vocab,
+)
 from w2v_sgns.cli.options import asked_for_debug
 from w2v_sgns.cli.output import shown
 from w2v_sgns.errors import W2VError
@@ -74,6 +86,7 @@ app.command("analogy")(analogy.analogy)
 app.command("odd")(odd.odd)
 app.command("eval")(eval.evaluate)
 app.command("classes")(classes.classes)
+app.command("map")(map.draw_map)
 app.command("info")(info.info)
 app.command("export")(export.export)
 

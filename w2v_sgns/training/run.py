@@ -63,6 +63,7 @@ class Run:
             KeyboardInterrupt, SystemExit: what a signal means, after a checkpoint.
         """
         self.backend.warm_up()
+        self.state.clock.start()
         try:
             while not self._is_complete() and self.state.epoch < last_epoch:
                 self._epoch()

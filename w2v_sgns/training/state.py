@@ -55,6 +55,12 @@ class Clock:
     """Wall and processor seconds of training, those of earlier runs included."""
 
     def __init__(self, wall: float = 0.0, cpu: float = 0.0) -> None:
+        self._before = wall, cpu
+        self.start()
+
+    def start(self) -> None:
+        """Begin to count: before, there was compiling."""
+        wall, cpu = self._before
         self._wall, self._cpu = time.perf_counter() - wall, time.process_time() - cpu
 
     def wall(self) -> float:
