@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from w2v_sgns.evaluation.analogy import AnalogyResult, Tally
+from w2v_sgns.evaluation.analogy import AnalogyResult
 from w2v_sgns.evaluation.comparison import Difference, Result
 from w2v_sgns.evaluation.lookup import Missing
 from w2v_sgns.evaluation.similarity import RelationResult, SimilarityResult
 from w2v_sgns.evaluation.statistics import Interval
+from w2v_sgns.evaluation.tally import Tally
 
 __all__ = ["Table", "difference_document", "difference_table", "document", "notes", "table"]
 
