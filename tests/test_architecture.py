@@ -17,7 +17,7 @@ LAYERS = (
     {"training", "evaluation", "text", "plots"},
     {"formats", "vectors"},
     {"corpus", "model", "kernels", "objectives", "sampling"},
-    {"config", "errors", "machine", "streams"},
+    {"config", "errors", "escape", "machine", "streams"},
 )
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 # A model saves itself and finds neighbours, vectors judge themselves: they call those layers when

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from w2v_sgns.config import RunOptions, TrainConfig
+    from w2v_sgns.config import PairConfig, RunOptions, TrainConfig
     from w2v_sgns.corpus.vocabulary import Vocabulary
     from w2v_sgns.errors import (
         ConfigError,
@@ -38,6 +38,7 @@ __all__ = [
     "FormatError",
     "Model",
     "OutputError",
+    "PairConfig",
     "ResourceError",
     "RunOptions",
     "StreamError",
@@ -55,6 +56,7 @@ __version__ = "0.1.0"
 # Where a public name lives; every other one is an exception.
 _MODULES = {
     "Model": "model",
+    "PairConfig": "config",
     "RunOptions": "config",
     "TrainConfig": "config",
     "Vectors": "vectors",

@@ -15,13 +15,16 @@ from typing import Any, Self
 
 from w2v_sgns.errors import ConfigError
 
-__all__ = ["RunOptions", "TrainConfig"]
+__all__ = ["DEFAULT_MODEL", "PairConfig", "RunOptions", "TrainConfig"]
+
+DEFAULT_MODEL = Path("model.safetensors")  # written and read where no other is named
 
 COLLISIONS = ("keep", "drop")
 WHOLE_LINE = "line"  # a window that reaches from the line's start to its end
 # One seed word of the random streams, and far beyond any seed a person types.
 MAX_SEED = 2**63 - 1
 MOST_LR = 1e6  # far beyond any use, far within float32
+MOST_MINUTES = 1e6  # two years
 # The kernel addresses a window's scores from one scratch block a thread: its size is bounded.
 MAX_DIM, MAX_WINDOW, MAX_NEGATIVE = 16_384, 1_000, 1_000
 
@@ -147,13 +150,115 @@ class RunOptions:
     save_vocab: str | Path | None = None  # write the words and their counts here
     read_vocab: str | Path | None = None  # take words and counts from here, not from the corpus
     vocab_format: str = "tsv"  # of save_vocab: word<TAB>count, or word2vec's "word count"
+    checkpoint_every: float | None = None  # minutes; None: 10, and at epoch ends a minute apart
+    resume: str | Path | None = None  # a checkpoint to go on from
+    stop_after: int | None = None  # stop with a checkpoint after so many epochs of them all
 
     def __post_init__(self) -> None:
         """Check every range."""
         _whole("threads", self.threads, 0, MAX_SEED)
+        if self.checkpoint_every is not None:
+            _real("checkpoint_every", self.checkpoint_every, above=0.0, most=MOST_MINUTES)
+        if self.stop_after is not None:
+            _whole("stop_after", self.stop_after, 1, 1_000_000)
         _one_of("vocab_format", self.vocab_format, ("tsv", "word2vec"))
         if self.memory is not None:
             parse_size(self.memory)
+
+
+LOSSES = ("dpr", "clip", "simcse", "simcse-unsup")
+TEMPERATURES = {"clip": 0.07, "dot": 1.0}  # else 0.05
+MOST_SCALE = 100.0  # e^t is bounded so, as CLIP's
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairConfig(TextOptions):
+    """How vectors are tuned on text pairs; stored with the tuned model.
+
+    Raises:
+        ConfigError: a value is out of range, or two exclude each other.
+    """
+
+    loss: str = "clip"  # dpr: rows; clip: rows and columns, learned scale; simcse: hard negatives
+    similarity: str = "cosine"  # or dot, for dpr
+    temperature: float | None = None  # of the logits; None: 0.05, for clip 0.07, for dot 1
+    batch: int = 1024  # most pairs in a batch; all batches are as large, but for one pair
+    epochs: int = 5
+    lr: float = 0.05  # at its highest
+    warmup: float = 0.1  # share of the steps over which the rate rises, before it falls to 0
+    optimizer: str = "adagrad"  # or adam
+    towers: int = 1  # 2: queries and documents have tables of their own
+    weights: bool = False  # learn a weight a word, from smooth inverse frequency on
+    mine: int = 0  # hard negatives a query, searched anew before every epoch
+    duplicates: str = "mask"  # equal documents in a batch: mask, or keep as negatives
+    logq: bool = False  # subtract the log of how often a document is drawn
+    form: str = "official"  # of simcse-unsup; or ntxent
+    dropout: float | None = None  # share of words left out of each text; None: 0, unsup 0.1
+    from_scratch: bool = False  # vocabulary from the pairs, rows drawn at random
+    dim: int = 100  # from scratch
+    min_count: int = 1  # from scratch
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Check every range."""
+        super().__post_init__()
+        _one_of("loss", self.loss, LOSSES)
+        _one_of("similarity", self.similarity, ("cosine", "dot"))
+        _one_of("optimizer", self.optimizer, ("adagrad", "adam"))
+        _one_of("duplicates", self.duplicates, ("mask", "keep"))
+        _one_of("form", self.form, ("official", "ntxent"))
+        if self.temperature is not None:
+            _real("temperature", self.temperature, least=1 / MOST_SCALE, most=MOST_SCALE)
+        _whole("batch", self.batch, 1, 1 << 20)
+        _whole("epochs", self.epochs, 1, 1_000_000)
+        _real("lr", self.lr, above=0.0, most=MOST_LR)
+        _real("warmup", self.warmup, least=0.0, most=1.0)
+        _whole("towers", self.towers, 1, 2)
+        _whole("mine", self.mine, 0, 1000)
+        if self.dropout is not None:
+            _real("dropout", self.dropout, least=0.0, most=0.9)
+        _whole("dim", self.dim, 1, MAX_DIM)
+        _whole("min_count", self.min_count, 1, MAX_SEED)
+        _whole("seed", self.seed, 0, MAX_SEED)
+        for name in ("weights", "logq", "from_scratch"):
+            _flag_value(name, getattr(self, name))
+        self._check_together()
+
+    def _check_together(self) -> None:
+        if self.similarity == "dot" and self.loss != "dpr":
+            raise ConfigError(f"--similarity dot belongs to --loss dpr; {self.loss} is by cosine")
+        if self.unsupervised:
+            for name in ("mine", "logq"):
+                if getattr(self, name):
+                    raise ConfigError(f"{_flag(name)} needs pairs; simcse-unsup has single texts")
+            if self.towers == 2:
+                raise ConfigError("--towers 2 needs pairs; simcse-unsup has single texts")
+        elif self.form != "official":
+            raise ConfigError(f"--form ntxent belongs to --loss simcse-unsup, not {self.loss}")
+
+    @property
+    def unsupervised(self) -> bool:
+        """Whether it learns from single texts."""
+        return self.loss == "simcse-unsup"
+
+    @property
+    def first_temperature(self) -> float:
+        """The temperature at the start; only clip's changes."""
+        if self.temperature is not None:
+            return self.temperature
+        kind = "dot" if self.similarity == "dot" else self.loss
+        return TEMPERATURES.get(kind, 0.05)
+
+    @property
+    def word_dropout(self) -> float:
+        """The share of words that each text of a batch loses."""
+        if self.dropout is not None:
+            return self.dropout
+        return 0.1 if self.unsupervised else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings under their names, ready for JSON."""
+        return asdict(self)
 
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}

@@ -63,6 +63,8 @@ def test_help(flag: str, verb: tuple[str, ...]) -> None:
         ["odd", "king", "queen", "größe", "-m", "FILE"],
         ["eval", str(QUESTIONS), "-m", "FILE"],
         ["similar", "unknown", "-m", "FILE"],
+        ["classes", "2", "-m", "FILE"],
+        ["map", "OUT.html", "-m", "FILE"],
         ["info", "FILE", "--digest"],
     ],
     ids=" ".join,
@@ -73,7 +75,8 @@ def test_no_compiler_is_loaded(arguments: list[str], file: Path) -> None:
         "try: main()\n"
         "finally: print([m for m in ('numba', 'llvmlite', 'tqdm') if m in sys.modules], end='')"
     )
-    words = [str(file) if word == "FILE" else word for word in arguments]
+    named = {"FILE": str(file), "OUT.html": str(file.with_name("out.html"))}
+    words = [named.get(word, word) for word in arguments]
     done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, timeout=60)
     assert done.stdout.endswith(b"[]"), done
 

@@ -64,6 +64,15 @@ def test_a_word_with_a_brace_is_no_safetensors_file(tmp_path: Path) -> None:
     assert list(load(tmp_path / "v.bin").vocabulary.iter_bytes()) == [b"\0\0\0\0{", b"b"]
 
 
+def test_numbers_that_look_like_letters(tmp_path: Path) -> None:
+    """No byte of these numbers is a control character, as if the file were text."""
+    raw = b"2 1\nking abcd\nqueen \xc3\xa9\xc3\xa9\n"
+    (tmp_path / "v.bin").write_bytes(raw)
+    found = load(tmp_path / "v.bin")
+    assert list(found.vocabulary) == ["king", "queen"]
+    assert found.matrix.tobytes() == "abcdéé".encode()
+
+
 def test_many_blocks_and_some_rows(tmp_path: Path) -> None:
     vectors = many(5_000, 300)
     file = tmp_path / "v.bin"
@@ -104,8 +113,22 @@ def test_looking_keeps_no_numbers(tmp_path: Path) -> None:
     assert peak < 8 << 20
 
 
+@pytest.mark.parametrize("dim", [1, 131_070, 131_073, 400_000])
+def test_rows_and_words_wider_than_the_buffer(dim: int, tmp_path: Path) -> None:
+    rows = np.arange(5 * dim, dtype=np.float32).reshape(5, dim)
+    words = ["a", "b" * 600_000, "c" * (1 << 20), "", "e"]
+    Vectors(rows, Vocabulary.from_words(words)).save(tmp_path / "v.bin")
+    found = load(tmp_path / "v.bin")
+    assert list(found.vocabulary) == words
+    assert np.array_equal(found.matrix, rows)
+
+
 def test_a_word_without_end_is_refused(tmp_path: Path) -> None:
     (tmp_path / "v.bin").write_bytes(b"9 2\nab \0\0\0\0\0\0\0\0" + b"x" * (3 << 20))
+    with pytest.raises(FormatError, match="byte 15: row 2: no blank ends the word within"):
+        load(tmp_path / "v.bin")
+    long = b"9 2\nab \0\0\0\0\0\0\0\0" + b"x" * (1 << 20) + b"yz \0\0\0\0\0\0\0\0"
+    (tmp_path / "v.bin").write_bytes(long)
     with pytest.raises(FormatError, match="byte 15: row 2: no blank ends the word within"):
         load(tmp_path / "v.bin")
 

@@ -75,17 +75,6 @@ def test_text_and_binary_come_through_a_pipe(packed: bool, tmp_path: Path) -> No
     assert vectors["queen"].tolist() == [2, 3]
 
 
-def test_a_model_does_not_come_through_a_pipe(tmp_path: Path) -> None:
-    small_model().save(tmp_path / "m.safetensors")
-    raw = (tmp_path / "m.safetensors").read_bytes()
-    os.mkfifo(tmp_path / "pipe")
-    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(raw,))
-    writer.start()
-    with pytest.raises(FormatError, match="is no regular file; this format is mapped"):
-        load_model(tmp_path / "pipe")
-    writer.join()
-
-
 def test_a_path_too_long_is_an_error_of_one_line(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="cannot be read: File name too long"):
         load_model(tmp_path / ("x" * 300))

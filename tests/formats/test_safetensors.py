@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from w2v_sgns.errors import FormatError
 from w2v_sgns.formats import safetensors as ours
+from w2v_sgns.formats.source import Source
 
 DTYPES = ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?", "c8")
 
@@ -24,6 +25,11 @@ def written(tensors: dict, metadata: dict | None = None) -> bytes:
     stream = io.BytesIO()
     ours.write(stream, tensors, metadata or {})
     return stream.getvalue()
+
+
+def read(file: Path) -> ours.Container:
+    with Source(file) as source:
+        return ours.read(source)
 
 
 def some_tensors() -> dict[str, np.ndarray]:
@@ -43,11 +49,11 @@ def some_tensors() -> dict[str, np.ndarray]:
 
 def test_the_package_reads_what_we_write() -> None:
     tensors = some_tensors()
-    read = safetensors.numpy.load(written(tensors, {"key": "größe 😀"}))
-    assert read.keys() == tensors.keys()
+    loaded = safetensors.numpy.load(written(tensors, {"key": "größe 😀"}))
+    assert loaded.keys() == tensors.keys()
     for name, array in tensors.items():
-        assert read[name].shape == array.shape
-        np.testing.assert_array_equal(read[name], array)
+        assert loaded[name].shape == array.shape
+        np.testing.assert_array_equal(loaded[name], array)
 
 
 def test_we_read_what_the_package_writes(tmp_path: Path) -> None:
@@ -55,7 +61,7 @@ def test_we_read_what_the_package_writes(tmp_path: Path) -> None:
     del tensors["big endian"]
     file = tmp_path / "theirs.safetensors"
     safetensors.numpy.save_file(tensors, file, {"a": "1", "b": "ü"})
-    container = ours.read(file)
+    container = read(file)
     assert container.metadata == {"a": "1", "b": "ü"}
     assert container.tensors.keys() == tensors.keys()
     for name, array in tensors.items():
@@ -67,7 +73,7 @@ def test_round_trip_of_every_type_even_those_numpy_lacks(tmp_path: Path) -> None
     tensors = {name: np.zeros(6, dtype) for name, dtype in ours.DTYPES.items()}
     file = tmp_path / "all.safetensors"
     file.write_bytes(written(tensors))
-    container = ours.read(file)
+    container = read(file)
     assert {name: array.dtype for name, array in container.tensors.items()} == ours.DTYPES
     assert written(container.tensors) == file.read_bytes()
 
@@ -77,9 +83,9 @@ def test_rows_longer_than_a_block_are_written_in_pieces(tmp_path: Path) -> None:
     tall = np.arange(ours.BLOCK_BYTES, dtype="f4").reshape(-1, 16)[:, :3]
     file = tmp_path / "big.safetensors"
     file.write_bytes(written({"wide": wide, "tall": tall}))
-    read = ours.read(file).tensors
-    np.testing.assert_array_equal(read["wide"], wide)
-    np.testing.assert_array_equal(read["tall"], tall)
+    tensors = read(file).tensors
+    np.testing.assert_array_equal(tensors["wide"], wide)
+    np.testing.assert_array_equal(tensors["tall"], tall)
 
 
 def test_data_begins_at_a_multiple_of_64_and_items_are_aligned(tmp_path: Path) -> None:
@@ -88,14 +94,14 @@ def test_data_begins_at_a_multiple_of_64_and_items_are_aligned(tmp_path: Path) -
         assert (8 + int.from_bytes(raw[:8], "little")) % 64 == 0
     file = tmp_path / "aligned.safetensors"
     file.write_bytes(raw)
-    assert all(array.flags.aligned for array in ours.read(file).tensors.values())
+    assert all(array.flags.aligned for array in read(file).tensors.values())
 
 
 def test_tensors_are_read_only_and_mapped(tmp_path: Path) -> None:
     file = tmp_path / "map.safetensors"
     file.write_bytes(written({"a": np.zeros((1000, 1000), "f4")}))
     tracemalloc.start()
-    array = ours.read(file).tensors["a"]
+    array = read(file).tensors["a"]
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1_000_000 < array.nbytes
@@ -106,7 +112,7 @@ def test_tensors_are_read_only_and_mapped(tmp_path: Path) -> None:
 def test_no_tensors_at_all(tmp_path: Path) -> None:
     file = tmp_path / "none.safetensors"
     file.write_bytes(written({}))
-    assert ours.read(file) == ours.Container({}, {})
+    assert read(file) == ours.Container({}, {})
 
 
 def test_a_type_without_a_name_is_refused() -> None:
@@ -169,7 +175,7 @@ def test_a_hostile_header_is_one_clear_error(raw: bytes, message: str, tmp_path:
     file.write_bytes(raw)
     tracemalloc.start()
     with pytest.raises(FormatError, match=message) as caught:
-        ours.read(file)
+        read(file)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert str(caught.value).startswith(str(file))
@@ -193,7 +199,7 @@ def test_a_mutated_file_gives_arrays_or_a_format_error(
     file = tmp_path / "mutated.safetensors"
     file.write_bytes(VALID[:start] + insert + VALID[stop:])
     try:
-        container = ours.read(file)
+        container = read(file)
     except FormatError as error:
         assert "\n" not in str(error)
         return
@@ -207,7 +213,7 @@ def test_the_longest_header_is_bounded(monkeypatch: pytest.MonkeyPatch, tmp_path
     file = tmp_path / "long.safetensors"
     file.write_bytes(with_header(b"{" + b" " * 200 + b"}"))
     with pytest.raises(FormatError, match="100 is the most"):
-        ours.read(file)
+        read(file)
 
 
 def test_recursion_limit_is_left_alone(tmp_path: Path) -> None:
@@ -215,5 +221,5 @@ def test_recursion_limit_is_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "deep.safetensors"
     file.write_bytes(with_header(b"[" * 100_000))
     with pytest.raises(FormatError):
-        ours.read(file)
+        read(file)
     assert sys.getrecursionlimit() == before

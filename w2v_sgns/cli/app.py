@@ -19,7 +19,19 @@ import typer
 from typer.core import TyperGroup
 
 from w2v_sgns import __version__
-from w2v_sgns.cli import analogy, eval, export, info, odd, phrases, similar, train, vocab
+from w2v_sgns.cli import (
+    analogy,
+    classes,
+    eval,
+    export,
+    info,
+    map,
+    odd,
+    phrases,
+    similar,
+    train,
+    vocab,
+)
 from w2v_sgns.cli.options import asked_for_debug
 from w2v_sgns.cli.output import shown
 from w2v_sgns.errors import W2VError
@@ -73,6 +85,8 @@ app.command("similar")(similar.similar)
 app.command("analogy")(analogy.analogy)
 app.command("odd")(odd.odd)
 app.command("eval")(eval.evaluate)
+app.command("classes")(classes.classes)
+app.command("map")(map.draw_map)
 app.command("info")(info.info)
 app.command("export")(export.export)
 
@@ -95,6 +109,9 @@ def _options(
 def main() -> None:
     """Run the command line of this process and exit."""
     signal.signal(signal.SIGTERM, _terminate)
+    # also for a job that a script started in the background, where the shell ignores it: whoever
+    # sends it there means it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):  # a poor terminal gets \xe9 instead of a crash
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -17,6 +17,7 @@ __all__ = [
     "LowercaseOption",
     "MaxTokenBytesOption",
     "MemoryOption",
+    "OptionalCorpusArgument",
     "RecursiveOption",
     "SplitOption",
     "TextFieldOption",
@@ -33,14 +34,14 @@ def option(name: str, text: str, *, panel: str = TEXT, metavar: str | None = Non
     return typer.Option(name, help=text, rich_help_panel=panel, metavar=metavar)
 
 
-CorpusArgument = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="CORPUS…",
-        help="Texts, plain or compressed: files, folders, quoted patterns, addresses, - for a "
-        "pipe. Words between blanks, a context a line.",
-    ),
-]
+_CORPUS = typer.Argument(
+    metavar="CORPUS…",
+    help="Texts, plain or compressed: files, folders, quoted patterns, addresses, - for a "
+    "pipe. Words between blanks, a context a line.",
+    show_default=False,
+)
+CorpusArgument = Annotated[list[str], _CORPUS]
+OptionalCorpusArgument = Annotated[list[str] | None, _CORPUS]
 EncodingOption = Annotated[
     str, option("--encoding", "The text's encoding: latin-1, utf-16-le, …", metavar="NAME")
 ]

@@ -11,6 +11,7 @@ import typer
 
 from w2v_sgns.cli.options import DEFAULT_MODEL, DebugOption, JsonOption, ModelOption
 from w2v_sgns.cli.output import align, shown, write_json
+from w2v_sgns.machine import human_bytes
 
 if TYPE_CHECKING:
     from w2v_sgns.formats import Description
@@ -56,7 +57,7 @@ def _lines(description: Description, checksum: str | None) -> Iterator[str]:
     yield from _field("words", f"{description.words:,}")
     yield from _field("dimensions", f"{description.dimensions:,}")
     yield from _field("dtype", description.dtype)
-    yield from _field("size", f"{_size(description.bytes)} ({description.bytes:,} bytes)")
+    yield from _field("size", f"{human_bytes(description.bytes)} ({description.bytes:,} bytes)")
     if description.tokens is not None:
         yield from _field("tokens", f"{description.tokens:,} (sum of the words' counts)")
     for note in description.notes:
@@ -125,11 +126,3 @@ def _history(history: list[dict[str, Any]]) -> Iterator[str]:
         half = MOST_EPOCHS // 2
         lines[half + 1 : -half] = [f"… {left_out:,} epochs more in --json"]
     yield from _block("history", lines)
-
-
-def _size(count: int) -> str:
-    size, units = float(count), iter(("bytes", "kB", "MB", "GB"))
-    unit = next(units)
-    while size >= 1000 and unit != "GB":
-        size, unit = size / 1000, next(units)
-    return f"{size:.1f} {unit}" if unit != "bytes" else f"{count} bytes"

@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from w2v_sgns.config import DEFAULT_MODEL
+
 __all__ = [
     "DEFAULT_MODEL",
     "DebugOption",
@@ -20,7 +22,6 @@ __all__ = [
     "asked_for_debug",
 ]
 
-DEFAULT_MODEL = Path("model.safetensors")
 _DEBUG = "w2v_sgns.debug"  # key in the table that all contexts of one command share
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from w2v_sgns.escape import shown
+
 if TYPE_CHECKING:
     from w2v_sgns.evaluation.report import Table
     from w2v_sgns.vectors.vectors import Neighbours
@@ -32,21 +34,7 @@ __all__ = [
 COLUMNS = 80
 WIDEST_WORD = 60  # columns of a word in a list; --json has all of it
 
-JOINERS = "\u200c\u200d"  # invisible, but Persian and Indic words are spelled with them
 SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def shown(text: str) -> str:
-    r"""Return the text with controls, bidi marks, odd blanks and broken bytes escaped (`\x1b`)."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in JOINERS else _escape(c) for c in text)
-
-
-def _escape(letter: str) -> str:
-    if "\udc80" <= letter <= "\udcff":  # a byte that was no UTF-8
-        return f"\\x{ord(letter) - 0xDC00:02x}"
-    return letter.encode("unicode_escape").decode()
 
 
 def width(text: str) -> int:

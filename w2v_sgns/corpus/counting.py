@@ -22,7 +22,7 @@ from w2v_sgns.corpus.store import Ids
 from w2v_sgns.corpus.table import WordTable
 from w2v_sgns.errors import CorpusError
 
-__all__ = ["BLOCK_BYTES", "Counts", "Progress", "Stop", "check_stop", "count_source"]
+__all__ = ["BLOCK_BYTES", "Counts", "Progress", "Stop", "check_stop", "count_source", "refuse_nul"]
 
 BLOCK_BYTES = 1 << 20  # about 5 ms of work: large against a block's overhead
 LEAST_TABLE = 1 << 20  # bytes: tables smaller than this are not worth a place on the disk
@@ -215,7 +215,7 @@ def count_source(
 
         for block in source.blocks(block_bytes):
             check_stop(stop)
-            _refuse_nul(block, source)
+            refuse_nul(block, source)
             waiting.append((workers.submit(block), source.position))
             del block  # or its bytes would wait for the next one
             if len(waiting) > threads:
@@ -228,8 +228,12 @@ def count_source(
     return counts
 
 
-def _refuse_nul(block: Block, source: Source) -> None:
-    """Refuse text with NUL bytes: it is UTF-16 without its mark, or no text at all."""
+def refuse_nul(block: Block, source: Source) -> None:
+    """Refuse text with NUL bytes: it is UTF-16 without its mark, or no text at all.
+
+    Raises:
+        CorpusError: names the file and the byte.
+    """
     place = -1 if block.ready else block.data.find(0)
     if place < 0:
         return

@@ -20,6 +20,7 @@ from w2v_sgns.corpus.inputs import open_source
 from w2v_sgns.corpus.source import Source
 from w2v_sgns.corpus.stats import Corpus, CorpusStats
 from w2v_sgns.corpus.store import MAX_TYPES, Ids, TokenStore
+from w2v_sgns.corpus.vocabulary import Vocabulary
 from w2v_sgns.corpus.vocabulary_file import read_vocabulary, read_words
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def load_corpus(
     min_count: int = 5,
     max_vocab: int | None = None,
     keep_words: Path | str | None = None,
-    read_vocab: Path | str | None = None,
+    read_vocab: Path | str | Vocabulary | None = None,
     threads: int,
     memory_bytes: int,
     progress: Progress | None = None,
@@ -55,7 +56,8 @@ def load_corpus(
         min_count: words seen less often are dropped.
         max_vocab: only so many of the most frequent words are kept.
         keep_words: a file of words that are kept, whatever their count.
-        read_vocab: a file of words and counts that replaces the corpus's own.
+        read_vocab: words and counts that replace the corpus's own: a file, or a vocabulary whose
+            counts fall.
         threads: scanning threads, at least 1; the result does not depend on it.
         memory_bytes: token ids beyond half of it (4 bytes each) and tables of words beyond a
             quarter of it go to temporary files. Where even the words together do not fit into
@@ -81,7 +83,7 @@ def load_corpus(
         min_count=min_count,
         max_vocab=max_vocab,
         keep_words=() if keep_words is None else read_words(keep_words),
-        given=None if read_vocab is None else read_vocabulary(read_vocab),
+        given=read_vocabulary(read_vocab) if isinstance(read_vocab, (str, Path)) else read_vocab,
     )
     source = open_source(corpus, text)
     pieces, overflow = Pieces(memory_bytes // 2), Overflow()

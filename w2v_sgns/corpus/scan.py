@@ -32,6 +32,7 @@ __all__ = [
     "Table",
     "Tokens",
     "divide",
+    "find",
     "key_words",
     "look_up",
     "refill",
@@ -218,6 +219,32 @@ def look_up(
         counts[row] += 1
         ids[i] |= row
     return count, types
+
+
+@compiled
+def find(
+    text: Bytes, tokens: Tokens, count: int, table: Table, ids: Rows, unknown: np.uint32
+) -> None:
+    """Write the rows of the first `count` tokens into `ids`, or `unknown`; change no table."""
+    token_keys, token_lasts, begins, ends = tokens
+    keys, rows, lasts, _, offsets, data = table
+    mask = np.uint64(keys.size - 1)
+    for i in range(count):
+        key, last = token_keys[i], token_lasts[i]
+        slot = mix(key) & mask
+        ids[i] = unknown
+        while keys[slot] != FREE:
+            if (
+                keys[slot] == key
+                and lasts[rows[slot]] == last
+                and (
+                    key < LONG_BITS
+                    or same_bytes(offsets, data, rows[slot], text, begins[i], ends[i])
+                )
+            ):
+                ids[i] = rows[slot]
+                break
+            slot = (slot + ONE) & mask
 
 
 @compiled

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from w2v_sgns.config import TextOptions
-from w2v_sgns.corpus.openers import File, Opener
+from w2v_sgns.corpus.openers import File, Opener, Remote, is_remote
 from w2v_sgns.corpus.text import utf8_pieces
 
 __all__ = [
@@ -113,6 +113,18 @@ class Source:
         """The plain files among the members."""
         openers = (getattr(member, "opener", None) for member in self.members)
         return tuple(opener.path for opener in openers if isinstance(opener, File))
+
+    @property
+    def arguments(self) -> list[str] | None:
+        """What names the members once more, as it was given; None where nothing can.
+
+        An address that holds a key or a query is not repeated.
+        """
+        openers = [getattr(member, "opener", None) for member in self.members]
+        if not all(isinstance(opener, (File, Remote)) for opener in openers):
+            return None
+        names = [str(o.path) if isinstance(o, File) else o.address for o in openers if o]
+        return None if any(is_remote(n) and ("@" in n or "?" in n) for n in names) else names
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -18,6 +18,8 @@ from w2v_sgns.errors import ResourceError
 
 __all__ = ["Scan", "WordTable"]
 
+Places = npt.NDArray[np.int64]
+
 _FIRST_SLOTS = 1 << 12
 _FIRST_DATA = 1 << 16  # bytes
 _WORDS_AT_ONCE = 1 << 18  # of another table
@@ -100,18 +102,33 @@ class WordTable:
             return Scan(self._ids[:0], 0, False, 0, -1)
         if block[-1] not in (READY_SEPARATORS if ready else SEPARATORS):
             block += b"\0" if ready else b" "  # the end of the text ends the last token
-        text = np.frombuffer(block, np.uint8)
-        kinds = _READY_KINDS if ready else _KINDS
-        limit = _NO_LIMIT if most is None else min(most, _NO_LIMIT)
-        self._make_scratch((text.size + 1) // 2)
-        before = len(self)
+        text, before = np.frombuffer(block, np.uint8), len(self)
         with np.errstate(over="ignore"):  # hashes wrap; only the interpreted pass would warn
-            count, breaks, leading, dropped = scan.split(
-                text, kinds, limit, self._tokens, self._ids, LINE_END
-            )
+            count, breaks, leading, dropped = self._split(text, ready, most)
             self._look_up(text, count, self._ids)
         line = self._first_invalid(before, block, self._ids[:count])
         return Scan(self._ids[:count], breaks, leading, dropped, line)
+
+    def find(self, block: bytes, unknown: int, *, most: int | None = None) -> tuple[Ids, Places]:
+        """Return the rows of the tokens of `block` and where each begins; the table stays.
+
+        A word that is not there gets `unknown`. Views, valid until the next scan. The block must
+        end in a separator.
+        """
+        text = np.frombuffer(block, np.uint8)
+        with np.errstate(over="ignore"):
+            count, *_ = self._split(text, False, most)
+            scan.find(text, self._tokens, count, self._table, self._ids, np.uint32(unknown))
+        return self._ids[:count], self._tokens.begins[:count]
+
+    def _split(
+        self, text: npt.NDArray[np.uint8], ready: bool, most: int | None
+    ) -> tuple[int, int, bool, int]:
+        """Find the tokens of `text`, into the scratch; return what `scan.split` does."""
+        kinds = _READY_KINDS if ready else _KINDS
+        limit = _NO_LIMIT if most is None else min(most, _NO_LIMIT)
+        self._make_scratch((text.size + 1) // 2)
+        return scan.split(text, kinds, limit, self._tokens, self._ids, LINE_END)
 
     def _first_invalid(self, before: int, block: bytes, ids: Ids) -> int:
         """Return the line breaks ahead of the table's first word that is no UTF-8, or -1."""

@@ -17,7 +17,7 @@ from w2v_sgns.corpus.vocabulary import encode_word
 from w2v_sgns.errors import ConfigError
 from w2v_sgns.formats import arrow, binary, fasttext, native, npy, static, text
 from w2v_sgns.formats.atomic import SUFFIXES, check_writable, replacing
-from w2v_sgns.formats.description import Description
+from w2v_sgns.formats.description import Description, described
 from w2v_sgns.formats.rows import ALL, Loaded, Selection
 from w2v_sgns.formats.sniff import looks_like
 from w2v_sgns.formats.source import Source
@@ -62,7 +62,7 @@ def load_model(path: Path | str, model_class: type[ModelT] = Model) -> ModelT:  
                 "holds vectors only, no output matrix and no counts; it can be asked, not trained "
                 "further"
             )
-        return native.load_model(source.mapped_path(), model_class)
+        return native.load_model(source, model_class)
 
 
 def load_vectors(
@@ -119,23 +119,9 @@ def describe(path: Path | str) -> Description:
     """
     with _open(Path(path)) as source:
         module = _format_of(source)
-        ours = native.describe(source) if module is native else None
-        if ours is not None:
-            return ours
-        loaded: Loaded = module.load(source, ALL, keep=False)
-        counts = loaded.vocabulary.counts
-        return Description(
-            path=Path(path),
-            format=loaded.format,
-            words=len(loaded.vocabulary),
-            dimensions=loaded.matrix.shape[1],
-            dtype=loaded.dtype,
-            bytes=source.path.stat().st_size or source.position,
-            tokens=None if counts is None else int(counts.sum()),
-            packed=source.packed,
-            notes=loaded.notes,
-            provenance=loaded.story,
-        )
+        if module is native:
+            return native.describe(source)
+        return described(source, module.load(source, ALL, keep=False))
 
 
 def save_model(model: Model, path: Path | str, *, force: bool = False) -> None:

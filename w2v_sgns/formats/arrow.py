@@ -49,11 +49,12 @@ def load(source: Source, selection: Selection, *, keep: bool = True) -> Loaded:
 
     Raises:
         FormatError: damaged, without a column of words or of vectors, or rows of several widths.
+        ResourceError: a packed file finds no room on the disk of temporary files.
     """
-    path = source.mapped_path()
+    path = source.path
     pa = _pyarrow(str(path))
     try:
-        with pa.parquet.ParquetFile(path) as file:
+        with source.whole() as stream, pa.parquet.ParquetFile(stream) as file:
             return _load(file, pa, source, selection, keep)
     except (pa.ArrowException, OSError, OverflowError) as error:
         line = " ".join(str(error).split())

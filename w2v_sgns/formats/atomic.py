@@ -6,10 +6,11 @@ caller's business; so is the moment to ask whether it could be written.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -94,7 +95,9 @@ def replacing_all(
                 stream.flush()
                 os.fsync(stream.fileno())
                 stream.close()
-            for temporary, target in zip(temporaries, targets, strict=True):
+            for path, temporary, target in zip(paths, temporaries, targets, strict=True):
+                if not force:  # another program may have written it meanwhile
+                    _claim(Path(path), target, temporary)
                 os.replace(temporary, target)
     except OSError as error:
         raise OutputError(
@@ -115,6 +118,20 @@ def _check_existing(path: Path, target: Path, force: bool) -> None:
         raise OutputError(f"{path}: is no regular file and would be replaced by one")
     if not force:
         raise OutputError(f"{path}: exists; use --force to replace it, or another name")
+
+
+def _claim(path: Path, target: Path, temporary: Path) -> None:
+    """Make the name ours, or refuse: no other program can do so at the same time."""
+    with suppress(FileExistsError):
+        try:
+            os.link(temporary, target)  # the renaming that follows only takes the other name away
+            return
+        except OSError as error:
+            if error.errno == errno.EEXIST:
+                raise
+            if not os.path.lexists(target):
+                return  # a file system without links: looked at, though not at one stroke
+    raise OutputError(f"{path}: exists; use --force to replace it, or another name")
 
 
 def _create_beside(target: Path) -> tuple[int, Path]:

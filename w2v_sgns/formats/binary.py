@@ -1,18 +1,19 @@
 """word2vec's binary file: a header line, then each word, a blank and d raw float32.
 
 A line end may follow each row, some rows or none. Rows are found by their blanks, copied in
-blocks, and never padded: a file that ends early is an error.
+blocks that stay in the processor's cache, and never padded: a file that ends early is an error.
 """
 
 from __future__ import annotations
 
-from typing import BinaryIO
+import re
+from typing import BinaryIO, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from w2v_sgns.corpus.vocabulary import Vocabulary
-from w2v_sgns.formats.header import NOT_TEXT, Layout, layout_of
+from w2v_sgns.formats.header import Layout, layout_of, rows_that_fit
 from w2v_sgns.formats.rows import Loaded, Rows, Selection, plural
 from w2v_sgns.formats.source import HEAD_BYTES, Source
 from w2v_sgns.formats.text import MOST_WORD, check_header
@@ -20,8 +21,9 @@ from w2v_sgns.formats.text import MOST_WORD, check_header
 __all__ = ["TITLE", "load", "matches", "write"]
 
 TITLE = "word2vec binary"
-PIECE_BYTES = 1 << 20
+BUFFER_BYTES = 1 << 19  # half a megabyte: read, looked through and copied within the cache
 WRITTEN_BYTES = 1 << 20
+BLANK = ord(" ")
 CHECKED_ROWS = 20  # for the width of the numbers
 
 
@@ -54,25 +56,13 @@ def _check_width(source: Source, layout: Layout) -> None:
     assert layout.header is not None
     rows = min(layout.header[0], CHECKED_ROWS)
     body, whole = source.head[layout.start :], len(source.head) < HEAD_BYTES
-    narrow, wide = (_rows_that_fit(body, rows, n * layout.dim, whole) for n in (4, 8))
+    narrow, wide = (rows_that_fit(body, rows, n * layout.dim, whole=whole) for n in (4, 8))
     if wide > narrow:
         source.refuse(
             f"the size does not fit {plural(layout.header[0], 'row')} of {layout.dim:,} 4-byte "
             "floats; these look like 8-byte floats, which this format does not know",
             byte=layout.start,
         )
-
-
-def _rows_that_fit(body: bytes, rows: int, size: int, whole: bool) -> int:
-    """Return how many rows of so many bytes begin with a word; one more if the end fits too."""
-    place = 0
-    for row in range(rows):
-        blank = body.find(b" ", place)
-        word = body[place : max(blank, place)].removeprefix(b"\n")
-        if blank < 0 or NOT_TEXT.search(word) or blank + 1 + size > len(body):
-            return row
-        place = blank + 1 + size
-    return rows + (whole and body[place:] in (b"", b"\n"))
 
 
 class _Reader:
@@ -90,74 +80,89 @@ class _Reader:
         expected = min(self.wanted, room) if selection.words is None else 0
         self.rows = Rows(layout.dim, expected=expected, keep=keep)
         self.seen = 0
+        # A word, a blank and a row; no row ends in what is left. No byte is looked at twice.
+        self.pattern = re.compile(rb"([^ ]*+) .{%d}|.+" % self.size, re.DOTALL)
+        self.buffer = bytearray(BUFFER_BYTES)
+        self.place, self.end = 0, 0  # of what is not taken in yet
 
     def run(self) -> None:
-        """Read block by block; `data` begins with a row that is not complete yet."""
-        data, start = b"", self.source.position
-        least = max(PIECE_BYTES, self.size)
+        """Read block by block; a block begins with a row that is not complete yet."""
         while self.seen < self.wanted:
-            piece = self.source.read(least)
-            if not piece:
-                self._ends_early(data, start)
-            data += piece
-            used = self._take(data, start)
-            data, start = data[used:], start + used
+            if not self._fill():
+                self._ends_early()
+            self._take()
             self.source.rows = self.seen
         if self.seen == self.promised:
-            self._look_behind(data)
+            self._look_behind()
 
-    def _take(self, data: bytes, start: int) -> int:
-        """Take in the complete rows of `data`; return how many bytes they have."""
-        size, most = self.size, self.wanted - self.seen
-        words: list[bytes] = []
-        places: list[int] = []
-        place, last = 0, len(data) - size
-        find = data.find
-        while len(words) < most:
-            blank = find(b" ", place) + 1
-            if blank == 0 or blank > last:
-                break
-            words.append(data[place : blank - 1])
-            places.append(blank)
-            place = blank + size
-        self._check_word(data, place, start, words)
-        words = [word[1:] if word[:1] == b"\n" else word for word in words]
-        self._keep(words, places, data)
-        self.seen += len(words)
-        return place
+    def _fill(self) -> bool:
+        """Move what is left to the front of the buffer and read on; False at the end."""
+        left, view = self.end - self.place, memoryview(self.buffer)
+        if left > len(view) // 2:  # a row that the buffer does not hold
+            self.buffer = bytearray(2 * len(view))
+        wider = memoryview(self.buffer)
+        wider[:left] = view[self.place : self.end]
+        count = self.source.readinto(wider[left:])
+        self.place, self.end = 0, left + count
+        return count > 0
 
-    def _check_word(self, data: bytes, place: int, start: int, words: list[bytes]) -> None:
+    @property
+    def _start(self) -> int:
+        """Byte of the file where what is not taken in begins."""
+        return self.source.position - (self.end - self.place)
+
+    def _take(self) -> None:
+        """Take in the complete rows of the buffer."""
+        # What is left at the end is found as one more word, an empty one, which has no blank.
+        found: list[bytes] = self.pattern.findall(self.buffer, self.place, self.end)
+        lengths = np.fromiter(map(len, found), np.int64, len(found))
+        ends = np.cumsum(lengths + (1 + self.size)) + self.place  # of the rows
+        count = int(np.searchsorted(ends, self.end, side="right"))
+        count -= count > 0 and self.buffer[ends[count - 1] - self.size - 1] != BLANK
+        count = min(count, self.wanted - self.seen)
+        rest = int(ends[count - 1]) if count else self.place
+        self._check_words(lengths[:count], rest)
+        self._keep(_without_line_ends(found[:count]), ends[:count] - self.size)
+        self.seen += count
+        self.place = rest
+
+    def _check_words(self, lengths: NDArray[np.int64], rest: int) -> None:
         """Refuse a word that is too long to be one, seen or not yet ended."""
-        long = next((row for row, word in enumerate(words) if len(word) > MOST_WORD), None)
-        if long is not None:
-            place = sum(len(word) + 1 + self.size for word in words[:long])
-        elif len(data) - place <= MOST_WORD or b" " in data[place : place + MOST_WORD + 1]:
-            return
-        row = self.seen + (len(words) if long is None else long) + 1
+        most = MOST_WORD + 1  # the line end of the row ahead may lead
+        long = np.flatnonzero(lengths > most)
+        if len(long):
+            row = int(long[0])
+            self._refuse_word(row, self.place + int(lengths[:row].sum()) + row * (1 + self.size))
+        if self.end - rest > most and self.buffer.find(b" ", rest, rest + most + 1) < 0:
+            self._refuse_word(len(lengths), rest)
+
+    def _refuse_word(self, row: int, place: int) -> NoReturn:
         self.source.refuse(
-            f"row {row:,}: no blank ends the word within {MOST_WORD:,} bytes; it begins with "
-            f"{data[place : place + 20]!a}: the file is damaged, or no word2vec binary",
-            byte=start + place,
+            f"row {self.seen + row + 1:,}: no blank ends the word within {MOST_WORD:,} bytes; it "
+            f"begins with {bytes(self.buffer[place : place + 20])!a}: the file is damaged, or no "
+            "word2vec binary",
+            byte=self._start + place - self.place,
         )
 
-    def _keep(self, words: list[bytes], places: list[int], data: bytes) -> None:
+    def _keep(self, words: list[bytes], places: NDArray[np.int64]) -> None:
+        """Take in the wanted ones of these words; `places` are where their numbers begin."""
         wanted = self.selection.words
-        chosen = range(len(words))
+        chosen = np.arange(len(words))
         if wanted is not None:
-            chosen = [row for row in chosen if words[row] in wanted]  # type: ignore[assignment]
-            words, places = [words[row] for row in chosen], [places[row] for row in chosen]
+            chosen = np.flatnonzero([word in wanted for word in words])
+            words, places = [words[row] for row in chosen.tolist()], places[chosen]
         if not words:
             return
-        numbers = np.fromiter(chosen, np.int64, len(words)) + (self.seen + 1)
-        # Every place of the bytes seen as the start of a row: copying some of these copies rows.
+        # Every place of the buffer seen as the start of a row: copying some of these copies rows.
         every: NDArray[np.void] = np.ndarray(
-            (len(data) - self.size + 1,), f"V{self.size}", data, strides=(1,)
+            (len(self.buffer) - self.size + 1,), f"V{self.size}", self.buffer, strides=(1,)
         )
         out = self.rows.room(len(words))
         out[:] = every[places].view("<f4").reshape(out.shape)
-        self.rows.add(words, numbers)
+        self.rows.add(words, chosen + (self.seen + 1))
 
-    def _ends_early(self, data: bytes, start: int) -> None:
+    def _ends_early(self) -> NoReturn:
+        data = bytes(self.buffer[self.place : self.end])
         data = data.lstrip(b"\n") if len(data) < 2 else data
         word, blank, numbers = data.partition(b" ")
         word = word.removeprefix(b"\n")
@@ -169,21 +174,28 @@ class _Reader:
         self.source.refuse(
             f"the file ends in row {self.seen + 1:,} of {self.promised:,}: {part}; --limit "
             f"{self.seen} would read the complete rows",
-            byte=start,
+            byte=self._start,
         )
 
-    def _look_behind(self, data: bytes) -> None:
+    def _look_behind(self) -> None:
         """Note what follows the last row, a line end excepted."""
-        extra = len(data)
-        while piece := self.source.read(PIECE_BYTES):
-            data = data or piece[:1]
-            extra += len(piece)
-        extra -= data[:1] == b"\n"
+        extra, first = 0, b""
+        while self.end > self.place or self._fill():
+            first = first or bytes(self.buffer[self.place : self.place + 1])
+            extra += self.end - self.place
+            self.place = self.end
+        extra -= first == b"\n"
         if extra:
             self.rows.findings.notes.append(
                 f"{plural(extra, 'byte')} after the last vector are not read: the header promises "
                 f"{plural(self.promised, 'row')}"
             )
+
+
+def _without_line_ends(words: list[bytes]) -> list[bytes]:
+    """Return the words, which hold no blank, without a line end ahead."""
+    joined = b" ".join((b"", *words))
+    return joined.replace(b" \n", b" ").split(b" ")[1:]
 
 
 def write(stream: BinaryIO, matrix: NDArray[np.float32], vocabulary: Vocabulary) -> None:

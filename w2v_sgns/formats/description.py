@@ -11,7 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Description"]
+from w2v_sgns.formats.rows import Loaded
+from w2v_sgns.formats.source import Source
+
+__all__ = ["Description", "described"]
 
 BLOCK_BYTES = 1 << 22
 
@@ -59,3 +62,20 @@ class Description:
         story = {name: getattr(self, name) for name in ("config", "provenance", "history")}
         notes = {"packed": self.packed, "notes": list(self.notes)}
         return {"file": str(self.path), **plain, **notes, "tensors": shapes, **story}
+
+
+def described(source: Source, loaded: Loaded) -> Description:
+    """Say what was read from a file."""
+    counts = loaded.vocabulary.counts
+    return Description(
+        path=source.path,
+        format=loaded.format,
+        words=len(loaded.vocabulary),
+        dimensions=loaded.matrix.shape[1],
+        dtype=loaded.dtype,
+        bytes=source.stored,
+        tokens=None if counts is None else int(counts.sum()),
+        packed=source.packed,
+        notes=loaded.notes,
+        provenance=loaded.story,
+    )

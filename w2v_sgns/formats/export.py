@@ -18,11 +18,11 @@ from w2v_sgns.corpus.vocabulary import Vocabulary
 from w2v_sgns.errors import ConfigError, OutputError
 from w2v_sgns.formats import arrow, binary, folder, native, npy, projector, text
 from w2v_sgns.formats.atomic import replacing, replacing_all
+from w2v_sgns.formats.narrow import largest_error
 from w2v_sgns.formats.rows import plural
 
 __all__ = ["FORMATS", "Written", "format_named", "write", "write_stream"]
 
-BLOCK_ROWS = 1 << 14
 LISTED = 5  # words in a message
 MOST_WORD = text.MOST_WORD
 BLANKS = b" \t\n\v\f\r"
@@ -196,7 +196,7 @@ def check(kind: Format, matrix: Matrix, vocabulary: Vocabulary, dtype: str) -> f
             f"--dtype must be one of {', '.join(kind.dtypes)} for {kind.title}, not {dtype!r}"
         )
     _check_words(kind, vocabulary)
-    return None if dtype == "float32" else _largest_error(matrix, dtype)
+    return None if dtype == "float32" else largest_error(matrix, dtype)
 
 
 def _check_words(kind: Format, vocabulary: Vocabulary) -> None:
@@ -223,26 +223,3 @@ def _refuse_words(kind: Format, vocabulary: Vocabulary, rows: NDArray[np.int64],
         f"be read wrongly: {listed}{more}; "
         "--format safetensors holds every word"
     )
-
-
-def _largest_error(matrix: Matrix, dtype: str) -> float:
-    """Return the largest |row - stored row| / |row| over all rows."""
-    largest = 0.0
-    for start in range(0, len(matrix), BLOCK_ROWS):
-        rows = np.ascontiguousarray(matrix[start : start + BLOCK_ROWS])
-        if dtype == "int8":
-            numbers, scale = native.as_int8(rows)
-            stored = numbers.astype(np.float32) * scale[:, None]
-        else:
-            with np.errstate(over="ignore"):
-                stored = rows.astype(np.float16).astype(np.float32)
-        wrong = np.flatnonzero(~np.isfinite(stored).all(axis=1) | ~np.isfinite(rows).all(axis=1))
-        if len(wrong):
-            raise OutputError(
-                f"row {start + int(wrong[0]) + 1:,} holds numbers that {dtype} cannot; "
-                "use --dtype float32"
-            )
-        lengths = np.linalg.norm(rows, axis=1)
-        losses = np.linalg.norm(rows - stored, axis=1)
-        largest = max(largest, float((losses / np.where(lengths > 0, lengths, 1)).max(initial=0)))
-    return largest

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from w2v_sgns.formats.digits import NUMBER
 from w2v_sgns.formats.sniff import is_known
+from w2v_sgns.formats.source import HEAD_BYTES
 
-__all__ = ["Layout", "layout_of"]
+__all__ = ["Layout", "layout_of", "rows_that_fit"]
 
 BOM = b"\xef\xbb\xbf"
 HEADER = re.compile(rb"([+-]?\d{1,19})[ \t]+([+-]?\d{1,19})[ \t]*\r?\n")
@@ -50,8 +51,9 @@ def layout_of(head: bytes) -> Layout | None:
     found = HEADER.match(head, mark) or WHOLE_HEADER.match(head, mark)
     if found and not _is_row(head, found.end(), int(found[2])):
         rows, dim = int(found[1]), int(found[2])
-        binary = dim > 0 and not _is_text(head[found.end() :], dim)
-        separator = b" " if binary else _separator(head[found.end() :])
+        body = head[found.end() :]
+        binary = dim > 0 and not _is_text(body, rows, dim, whole=len(head) < HEAD_BYTES)
+        separator = b" " if binary else _separator(body)
         return Layout(binary, (rows, dim), dim, found.end(), separator)
     if b"\0" in head[:TEXT_SAMPLE] or is_known(head):
         return None
@@ -66,14 +68,38 @@ def _is_row(head: bytes, end: int, dim: int) -> bool:
     return dim != 1 and len(following) == 2 and all(map(NUMBER.fullmatch, following))
 
 
-def _is_text(rows: bytes, dim: int) -> bool:
-    """Tell whether the rows after a header are text: the first line ends with d numbers."""
-    line = rows.split(b"\n", 1)[0]
-    if len(line) < len(rows):
+def _is_text(body: bytes, rows: int, dim: int, *, whole: bool) -> bool:
+    """Tell whether the rows after a header are text: the first line ends with d numbers.
+
+    A damaged text is still one; a few raw numbers may look like letters, but fit the file.
+    """
+    line = body.split(b"\n", 1)[0]
+    if len(line) < len(body):
         fields = line.rsplit(None, dim)
         if len(fields) >= dim and all(map(NUMBER.fullmatch, fields[-dim:])):
             return True
-    return not NOT_TEXT.search(rows[:TEXT_SAMPLE])
+    if NOT_TEXT.search(body[:TEXT_SAMPLE]):
+        return False
+    return not (whole and rows_that_fit(body, rows, 4 * dim, whole=True) > rows > 0)
+
+
+def rows_that_fit(body: bytes, rows: int, size: int, *, whole: bool) -> int:
+    """Return how many rows of so many bytes begin with a word; one more if the end fits too.
+
+    Args:
+        body: what follows the header.
+        rows: looked at.
+        size: bytes of a row's numbers.
+        whole: whether `body` is all there is.
+    """
+    place = 0
+    for row in range(rows):
+        blank = body.find(b" ", place)
+        word = body[place : max(blank, place)].removeprefix(b"\n")
+        if blank < 0 or NOT_TEXT.search(word) or blank + 1 + size > len(body):
+            return row
+        place = blank + 1 + size
+    return rows + (whole and body[place:] in (b"", b"\n"))
 
 
 def _separator(rows: bytes) -> bytes:
@@ -84,7 +110,7 @@ def _separator(rows: bytes) -> bytes:
 def _commonest_width(text: bytes, separator: bytes) -> int:
     """Return how many numbers most of the first lines end with; 0 where most end with none."""
     lines = text.split(b"\n", MOST_LINES)[:MOST_LINES]
-    if len(lines) > 1 and len(text) >= 1 << 16:
+    if len(lines) > 1 and len(text) >= HEAD_BYTES - len(BOM):
         lines = lines[:-1]  # the last one may be cut
     widths = [_width(line, separator) for line in lines if line.strip()]
     counted = Counter(widths).most_common()

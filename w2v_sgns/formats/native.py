@@ -3,13 +3,14 @@
 Tensors: `input` and `output` float32 (V, d), `counts` int64 (V), the words as `vocabulary`
 (uint8 bytes) and `vocabulary_offsets` int64 (V + 1). Metadata: `format`, `format_version`, and
 `config`, `provenance`, `history` as JSON. What this version does not know is kept on rewriting.
-The bytes themselves are safetensors.py's business, the renaming into place atomic.py's.
+The bytes themselves are safetensors.py's business, checking the parts parts.py's, the renaming
+into place atomic.py's.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -18,11 +19,13 @@ from numpy.typing import NDArray
 
 from w2v_sgns.config import TrainConfig
 from w2v_sgns.corpus.vocabulary import Vocabulary
-from w2v_sgns.errors import ConfigError, DivergenceError, FormatError, VocabularyError
+from w2v_sgns.errors import ConfigError, FormatError
 from w2v_sgns.formats import safetensors, static
-from w2v_sgns.formats.description import Description
+from w2v_sgns.formats.description import Description, described
+from w2v_sgns.formats.narrow import as_int8
 from w2v_sgns.formats.partial import select
-from w2v_sgns.formats.rows import Loaded, Selection
+from w2v_sgns.formats.parts import Parts, to_json
+from w2v_sgns.formats.rows import ALL, Loaded, Selection
 from w2v_sgns.formats.safetensors import Container
 from w2v_sgns.formats.sniff import WORD2VEC
 from w2v_sgns.formats.source import Source
@@ -30,7 +33,6 @@ from w2v_sgns.model import Model
 
 __all__ = [
     "NAME",
-    "as_int8",
     "describe",
     "load",
     "load_model",
@@ -42,10 +44,6 @@ __all__ = [
 NAME = "w2v-sgns"
 TITLE = "w2v-sgns model (.safetensors)"
 VERSION = 1
-
-BLOCK_ROWS = 1 << 14
-TINY = np.float32(2.0**-126)  # the smallest normal float32
-NARROW = (np.dtype(np.float16), np.dtype(np.int8))  # vectors only; int8 has a scale for each row
 MATRICES = ("input", "output")
 TENSORS = (*MATRICES, "counts", "vocabulary", "vocabulary_offsets")
 STRINGS = ("format", "format_version", "config", "provenance", "history")
@@ -77,9 +75,9 @@ def write_model(stream: BinaryIO, model: Model) -> None:
     if words.counts is not None:
         tensors["counts"] = words.counts
     strings |= {"format": NAME, "format_version": str(VERSION)}
-    strings["config"] = _to_json("config", model.config.to_dict())
-    strings["provenance"] = _to_json("provenance", model.provenance)
-    strings["history"] = _to_json("history", model.history)
+    strings["config"] = to_json("config", model.config.to_dict())
+    strings["provenance"] = to_json("provenance", model.provenance)
+    strings["history"] = to_json("history", model.history)
     safetensors.write(stream, tensors, strings)
 
 
@@ -112,42 +110,36 @@ def write_vectors(
     if vocabulary.counts is not None:
         tensors["counts"] = vocabulary.counts
     strings = {"format": NAME, "format_version": str(VERSION)}
-    strings["provenance"] = _to_json("provenance", provenance or {})
+    strings["provenance"] = to_json("provenance", provenance or {})
     safetensors.write(stream, tensors, strings)
 
 
-def as_int8(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Return whole numbers from -127 to 127 and each row's scale: row ≈ numbers · scale."""
-    numbers, scale = np.empty(matrix.shape, np.int8), np.empty(len(matrix), np.float32)
-    for start in range(0, len(matrix), BLOCK_ROWS):
-        rows = matrix[start : start + BLOCK_ROWS]
-        largest = np.abs(rows).max(axis=1, initial=0)
-        scales = np.where(largest > 127 * TINY, largest / np.float32(127), np.float32(1))
-        scale[start : start + BLOCK_ROWS] = scales
-        numbers[start : start + BLOCK_ROWS] = np.rint(rows / scales[:, None]).clip(-127, 127)
-    return numbers, scale
-
-
-def load_model(path: Path, model_class: type[ModelT]) -> ModelT:
+def load_model(source: Source, model_class: type[ModelT]) -> ModelT:
     """Open a model; the matrices are read-only views of the mapped file.
 
     Raises:
         FormatError: damaged, of a newer version, or vectors without an output matrix.
+        ResourceError: a packed file finds no room on the disk of temporary files.
     """
-    container = _open(path)
-    if "output" not in container.tensors:
-        raise FormatError(
-            f"{path}: holds vectors only, no output matrix; it can be asked, not trained further"
+    container, path = safetensors.read(source), source.path
+    if container.metadata.get("format") != NAME:
+        names = ", ".join(list(container.tensors)[:5]) or "none"
+        source.refuse(
+            f"a safetensors file of another tool (tensors: {names!a:.200}); needed: {TITLE}"
         )
-    settings = _from_json(container, path, "config", dict)
+    _check_version(container, path)
+    if "output" not in container.tensors:
+        source.refuse("holds vectors only, no output matrix; it can be asked, not trained further")
+    parts = Parts(container, path)
+    settings = parts.table("config")
     try:
         return model_class(
-            _matrix(container, path, "input"),
-            _matrix(container, path, "output"),
-            vocabulary=_falling(_vocabulary(container, path), path),
+            parts.matrix("input"),
+            parts.matrix("output"),
+            vocabulary=_falling(parts.vocabulary(), path),
             config=TrainConfig.from_dict(settings),
-            history=_history(container, path),
-            provenance=_from_json(container, path, "provenance", dict),
+            history=parts.history(),
+            provenance=parts.table("provenance"),
             extras=_extras(container),
         )
     except ConfigError as error:
@@ -159,56 +151,39 @@ def load(source: Source, selection: Selection, *, keep: bool = True) -> Loaded:
 
     Raises:
         FormatError: damaged or of a newer version.
+        ResourceError: a packed file finds no room on the disk of temporary files.
     """
-    path = source.mapped_path()
-    container = safetensors.read(path)
+    container = safetensors.read(source)
     if container.metadata.get("format") != NAME:
         return static.load(source, container, selection, keep=keep)
-    _check_version(container, path)
-    matrix, dtype = widened(container, path, "input")
-    words = _vocabulary(container, path)
-    loaded = Loaded(matrix, words, f"{NAME} {VERSION} (safetensors)", dtype=dtype)
-    return select(loaded, selection)
+    return select(_vectors(container, source.path), selection)
 
 
-def describe(source: Source) -> Description | None:
-    """Say what the file holds, its story included; None for another tool's file.
+def describe(source: Source) -> Description:
+    """Say what a safetensors file holds, its story included where it is ours.
 
     Raises:
         FormatError: damaged or of a newer version.
+        ResourceError: a packed file finds no room on the disk of temporary files.
     """
-    path = source.mapped_path()
-    container = safetensors.read(path)
+    container = safetensors.read(source)
     if container.metadata.get("format") != NAME:
-        return None
-    _check_version(container, path)
-    matrix, dtype = widened(container, path, "input")
-    words = _vocabulary(container, path)
-    return Description(
-        path=path,
-        format=f"{NAME} {VERSION} (safetensors)",
-        words=len(words),
-        dimensions=matrix.shape[1],
-        dtype=dtype,
-        bytes=path.stat().st_size,
-        tokens=None if words.counts is None else int(words.counts.sum()),
+        return described(source, static.load(source, container, ALL, keep=False))
+    parts = Parts(container, source.path)
+    return replace(
+        described(source, _vectors(container, source.path)),
         tensors=container.tensors,
-        config=_from_json(container, path, "config", dict),
-        provenance=_from_json(container, path, "provenance", dict),
-        history=_history(container, path),
+        config=parts.table("config"),
+        provenance=parts.table("provenance"),
+        history=parts.history(),
     )
 
 
-def _open(path: Path) -> Container:
-    """Read the container and refuse what is not a model of a version known here."""
-    container = safetensors.read(path)
-    if container.metadata.get("format") != NAME:
-        names = ", ".join(list(container.tensors)[:5]) or "none"
-        raise FormatError(
-            f"{path}: a safetensors file of another tool (tensors: {names!a:.200}); needed: {TITLE}"
-        )
+def _vectors(container: Container, path: Path) -> Loaded:
     _check_version(container, path)
-    return container
+    parts = Parts(container, path)
+    matrix, dtype = parts.widened("input")
+    return Loaded(matrix, parts.vocabulary(), f"{NAME} {VERSION} (safetensors)", dtype=dtype)
 
 
 def _check_version(container: Container, path: Path) -> None:
@@ -220,59 +195,6 @@ def _check_version(container: Container, path: Path) -> None:
             f"{path}: written by a newer w2v-sgns (format_version {version}, this one reads up to "
             f"{VERSION}); upgrade with: pip install --upgrade w2v-sgns"
         )
-
-
-def _tensor(container: Container, path: Path, name: str, dtype: Any, ndim: int) -> NDArray[Any]:
-    array = container.tensors.get(name)
-    if array is None:
-        raise FormatError(f"{path}: the tensor {name!r} is missing")
-    if array.dtype != dtype or array.ndim != ndim:
-        raise FormatError(
-            f"{path}: tensor {name!r} is {array.dtype} {array.shape}, needed: "
-            f"{np.dtype(dtype)} with {ndim} dimension{'s' * (ndim > 1)}"
-        )
-    return array
-
-
-def widened(container: Container, path: Path, name: str) -> tuple[NDArray[np.float32], str]:
-    """Return a matrix as float32 and what it is stored as: float32 mapped, others a copy."""
-    stored = container.tensors.get(name)
-    if stored is None or stored.dtype not in NARROW or stored.ndim != 2:
-        return _matrix(container, path, name), "float32"
-    words = len(_tensor(container, path, "vocabulary_offsets", np.int64, 1)) - 1
-    if len(stored) != words or not stored.shape[1]:
-        raise FormatError(
-            f"{path}: tensor {name!r} is {stored.shape}, needed: ({words}, 1 or more)"
-        )
-    matrix = stored.astype(np.float32)
-    if stored.dtype == np.int8:
-        scale = _tensor(container, path, f"{name}_scale", np.float32, 1)
-        if len(scale) != words:
-            raise FormatError(f"{path}: {len(scale)} scales for {words} rows of int8")
-        matrix *= scale[:, None]
-    return matrix, str(stored.dtype)
-
-
-def _matrix(container: Container, path: Path, name: str) -> NDArray[np.float32]:
-    matrix = _tensor(container, path, name, np.float32, 2)
-    words = len(_tensor(container, path, "vocabulary_offsets", np.int64, 1)) - 1
-    if len(matrix) != words or not matrix.shape[1]:
-        raise FormatError(
-            f"{path}: tensor {name!r} is {matrix.shape}, needed: ({words}, 1 or more)"
-        )
-    return matrix
-
-
-def _vocabulary(container: Container, path: Path) -> Vocabulary:
-    data = _tensor(container, path, "vocabulary", np.uint8, 1)
-    offsets = _tensor(container, path, "vocabulary_offsets", np.int64, 1)
-    known = "counts" in container.tensors
-    counts = _tensor(container, path, "counts", np.int64, 1) if known else None
-    try:
-        vocabulary = Vocabulary(data, offsets, counts)
-    except VocabularyError as error:
-        raise FormatError(f"{path}: the vocabulary is damaged: {error}") from error
-    return vocabulary
 
 
 def _falling(vocabulary: Vocabulary, path: Path) -> Vocabulary:
@@ -287,44 +209,8 @@ def _falling(vocabulary: Vocabulary, path: Path) -> Vocabulary:
     return vocabulary
 
 
-def _history(container: Container, path: Path) -> list[dict[str, Any]]:
-    history: list[dict[str, Any]] = _from_json(container, path, "history", list)
-    if not all(isinstance(entry, dict) for entry in history):
-        raise FormatError(f"{path}: metadata 'history' must be a list of tables")
-    return history
-
-
 def _extras(container: Container) -> dict[str, NDArray[Any] | str]:
     extras: dict[str, NDArray[Any] | str] = {}
     extras |= {name: text for name, text in container.metadata.items() if name not in STRINGS}
     extras |= {name: array for name, array in container.tensors.items() if name not in TENSORS}
     return extras
-
-
-def _to_json(name: str, value: Any) -> str:
-    try:
-        return json.dumps(value, separators=(",", ":"), allow_nan=False, default=_plain)
-    except ValueError as error:
-        raise DivergenceError(f"the model's {name} cannot be stored: {error}") from error
-
-
-def _plain(value: Any) -> Any:
-    """Turn NumPy numbers, tuples of them and paths into what JSON knows."""
-    if isinstance(value, (np.generic, np.ndarray)):
-        return value.tolist()
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} has no place in a model file")
-
-
-def _from_json(container: Container, path: Path, name: str, kind: type) -> Any:
-    """Return a piece of the metadata; empty where a file has none."""
-    try:
-        value = json.loads(container.metadata.get(name, "{}" if kind is dict else "[]"))
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path}: metadata {name!r} is no valid JSON: {error}") from error
-    if not isinstance(value, kind):
-        raise FormatError(f"{path}: metadata {name!r} must be a {kind.__name__} in JSON")
-    return value

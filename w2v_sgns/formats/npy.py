@@ -42,21 +42,20 @@ def load(source: Source, selection: Selection, *, keep: bool = True) -> Loaded:
 
     Raises:
         FormatError: not a matrix of floats, cut short, or no words for its rows.
+        ResourceError: a packed file finds no room on the disk of temporary files.
     """
-    path = source.mapped_path()
     dtype, shape, start = _header(source)
-    needed = start + math.prod(shape) * dtype.itemsize
-    if source.size != needed:
+    size = math.prod(shape) * dtype.itemsize
+    if source.size not in (None, start + size):
         source.refuse(
-            f"the header promises {shape[0]:,} × {shape[1]:,} numbers, {needed:,} bytes in all; "
-            f"the file has {source.size:,}",
+            f"the header promises {shape[0]:,} × {shape[1]:,} numbers, {start + size:,} bytes in "
+            f"all; the file has {source.size:,}",
             byte=start,
         )
     words, notes = _words(source, shape[0])
-    stored: NDArray[Any] = np.empty(shape, dtype)
-    if stored.size:
-        stored = np.memmap(path, dtype, "r", start, shape).view(np.ndarray)
-    matrix: NDArray[np.float32] = stored.astype(np.float32, copy=False)
+    source.read(start)
+    stored = source.mapped(size).view(dtype).reshape(shape)
+    matrix: NDArray[np.float32] = stored[: None if keep else 0].astype(np.float32, copy=False)
     loaded = Loaded(matrix, words, "NumPy .npy + words", tuple(notes), dtype.name)
     return select(loaded, selection)
 
@@ -87,8 +86,9 @@ def _header(source: Source) -> tuple[np.dtype[Any], tuple[int, int], int]:
 
 
 def _words(source: Source, rows: int) -> tuple[Vocabulary, list[str]]:
-    path = source.path
-    places = [path.with_suffix(suffix) for suffix in SUFFIXES]
+    stems = [source.path, source.path.with_suffix("")]  # the second of v.npy.gz
+    places = [stem.with_suffix(suffix) for stem in stems for suffix in SUFFIXES]
+    places = list(dict.fromkeys(places[: None if source.packed else len(SUFFIXES)]))
     place = next((place for place in places if place.is_file()), None)
     if place is None:
         source.refuse(

@@ -211,10 +211,11 @@ def _duplicates(
     hashes: NDArray[np.int64], offsets: NDArray[np.int64], letters: bytearray
 ) -> NDArray[np.int64]:
     """Return the rows, rising, whose word stands in an earlier row."""
+    ordered = np.sort(hashes)
+    if not (ordered[1:] == ordered[:-1]).any():
+        return np.empty(0, np.int64)
     order = np.argsort(hashes, kind="stable")
     same = hashes[order[1:]] == hashes[order[:-1]]
-    if not same.any():
-        return np.empty(0, np.int64)
     suspects = np.unique(np.concatenate([order[1:][same], order[:-1][same]]))
     seen: set[bytes] = set()
     twice = []

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v_sgns.errors import FormatError
+from w2v_sgns.formats.source import Source
 
 __all__ = ["Container", "read", "write"]
 
@@ -122,22 +123,21 @@ def _write_rows(stream: BinaryIO, array: NDArray[Any]) -> None:
 # --- reading ---------------------------------------------------------------------------------
 
 
-def read(path: Path) -> Container:
-    """Map a file; nothing is allocated or mapped before the header is checked.
+def read(source: Source) -> Container:
+    """Map a file; nothing is allocated, unpacked or mapped before the header is checked.
 
     Raises:
         FormatError: the header lies, overlaps, leaves holes or does not fit the file.
-        OSError: the file cannot be read.
+        ResourceError: a packed file finds no room on the disk of temporary files.
     """
-    with path.open("rb") as stream:
-        size = stream.seek(0, 2)
-        stream.seek(0)
-        header, data_start = _read_header(stream, size, path)
-        metadata = _checked_metadata(header.pop("__metadata__", {}), path)
-        entries = [_entry(name, fields, path) for name, fields in header.items()]
-        _check_cover(entries, size - data_start, path)
-        raw: NDArray[np.uint8] = np.memmap(stream, np.uint8, "r").view(np.ndarray)
-    data = raw[data_start:]
+    path = source.path
+    header = _read_header(source)
+    metadata = _checked_metadata(header.pop("__metadata__", {}), path)
+    entries = [_entry(name, fields, path) for name, fields in header.items()]
+    needed = _covered(entries, path)
+    if source.remaining is not None:
+        _check_size(needed, source.remaining, path)
+    data = source.mapped(needed)
     tensors = {
         entry.name: data[entry.start : entry.stop].view(entry.dtype).reshape(entry.shape)
         for entry in entries
@@ -145,21 +145,26 @@ def read(path: Path) -> Container:
     return Container(tensors, metadata)
 
 
-def _read_header(stream: BinaryIO, size: int, path: Path) -> tuple[dict[str, Any], int]:
-    """Return the parsed header and the byte where the data begins."""
-    length = int.from_bytes(stream.read(8), "little")
-    if size < 8 or length > min(size - 8, MAX_HEADER):
+def _read_header(source: Source) -> dict[str, Any]:
+    """Return the parsed header; the data come next."""
+    path, size = source.path, source.size
+    raw = source.read(8)
+    length = int.from_bytes(raw, "little")
+    most = MAX_HEADER if size is None else min(size - 8, MAX_HEADER)
+    text = source.read(length) if len(raw) == 8 and length <= most else b""
+    if len(raw) < 8 or len(text) < length:
+        found = f"{source.position if size is None else size:,}"
         raise FormatError(
             f"{path}: byte 0: the header is said to take {length:,} bytes, but the file has "
-            f"{size:,} (and {MAX_HEADER:,} is the most); it is cut short or no safetensors file"
+            f"{found} (and {MAX_HEADER:,} is the most); it is cut short or no safetensors file"
         )
     try:
-        header = json.loads(stream.read(length).decode(), object_pairs_hook=_unique)
+        header = json.loads(text.decode(), object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{path}: byte 8: the header is no valid JSON: {error}") from error
     if not isinstance(header, dict):
         raise FormatError(f"{path}: byte 8: the header is a {type(header).__name__}, not a table")
-    return header, 8 + length
+    return header
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -205,8 +210,8 @@ def _whole_numbers(values: Any) -> bool:
     return isinstance(values, list) and all(type(n) is int and 0 <= n < 2**63 for n in values)
 
 
-def _check_cover(entries: list[_Entry], size: int, path: Path) -> None:
-    """Refuse tensors that overlap, leave holes, or reach past the end of the data."""
+def _covered(entries: list[_Entry], path: Path) -> int:
+    """Return how many bytes the tensors take; refuse those that overlap or leave holes."""
     place = 0
     for entry in sorted(entries, key=lambda entry: (entry.start, entry.stop)):
         if entry.start != place:
@@ -216,8 +221,12 @@ def _check_cover(entries: list[_Entry], size: int, path: Path) -> None:
                 f"and {fault}, needed: {place:,}"
             )
         place = entry.stop
-    if place != size:
+    return place
+
+
+def _check_size(needed: int, size: int, path: Path) -> None:
+    if needed != size:
         raise FormatError(
-            f"{path}: the header describes {place:,} bytes of data, the file has {size:,}; "
-            + ("it is cut short" if size < place else "something was appended to it")
+            f"{path}: the header describes {needed:,} bytes of data, the file has {size:,}; "
+            + ("it is cut short" if size < needed else "something was appended to it")
         )

@@ -1,23 +1,32 @@
 """A file or pipe of vectors as plain bytes, front to back, with the place of every byte.
 
-Compression is taken away here; what the bytes mean is the formats' business.
+Compression is taken away here; what the bytes mean is the formats' business. Where a format
+needs all of its bytes at hand, a plain file is mapped, and what is packed or comes through a pipe
+is first unpacked by spool.py.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, NoReturn, Self
+from typing import Any, BinaryIO, NoReturn, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from w2v_sgns.errors import FormatError, StreamError
+from w2v_sgns.formats.spool import Spool
 from w2v_sgns.streams import HEAD_BYTES as MAGIC_BYTES
 from w2v_sgns.streams import PIECE_BYTES, compression_of, open_decompressed
 
 __all__ = ["HEAD_BYTES", "Source"]
 
 HEAD_BYTES = 1 << 16  # looked at to tell what a file is
+
+T = TypeVar("T")
 
 
 class Source:
@@ -63,8 +72,8 @@ class Source:
         status = os.stat(path)
         if stat.S_ISDIR(status.st_mode):
             raise FormatError(f"{path}: is a directory; name the file of vectors in it")
-        self.plain = stat.S_ISREG(status.st_mode)
-        if self.plain:
+        self.regular = stat.S_ISREG(status.st_mode)
+        if self.regular:
             with path.open("rb") as stream:
                 self.packed = compression_of(stream.read(MAGIC_BYTES))
             self.size = None if self.packed else status.st_size
@@ -73,6 +82,11 @@ class Source:
     def remaining(self) -> int | None:
         """Plain bytes not handed out yet, where that is known."""
         return None if self.size is None else max(0, self.size - self.position)
+
+    @property
+    def stored(self) -> int:
+        """Bytes that the file takes; of a pipe, those that came."""
+        return self.path.stat().st_size if self.regular else self.position
 
     def read(self, count: int) -> bytes:
         """Return `count` bytes, fewer only at the end.
@@ -87,36 +101,104 @@ class Source:
         self.position += len(data)
         return data
 
+    def readinto(self, buffer: memoryview) -> int:
+        """Fill the front of a buffer and return how many bytes; 0 only at the end.
+
+        Raises:
+            FormatError: as :meth:`read`.
+        """
+        if self._ahead:
+            data, self._ahead = self._ahead[: len(buffer)], self._ahead[len(buffer) :]
+            buffer[: len(data)] = data
+            count = len(data)
+        else:
+            stream: Any = self._stream
+            count = self._guarded(lambda: int(stream.readinto1(buffer)), 0)
+            if self._fault:
+                self._tell_fault()
+        self.position += count
+        return count
+
     def _take(self, count: int) -> bytes:
         """Read on; what comes before damage is handed out first, then the damage is told."""
         pieces: list[bytes] = []
-        try:
-            while count and not self._fault:
-                piece = self._stream.read1(min(count, PIECE_BYTES))  # type: ignore[attr-defined]
-                if not piece:
-                    break
-                pieces.append(piece)
-                count -= len(piece)
-        except StreamError as error:
-            self._fault = str(error)
-        except OSError as error:
-            self._fault = f"{self.path}: cannot be read on: {error.strerror or error}"
+        stream: Any = self._stream
+        while count and not self._fault:
+            most = min(count, PIECE_BYTES)
+            piece = self._guarded(lambda most=most: bytes(stream.read1(most)), b"")  # type: ignore[misc]
+            if not piece:
+                break
+            pieces.append(piece)
+            count -= len(piece)
         if self._fault and not pieces:
-            rows = f"; {self.rows:,} rows were read before" if self.rows else ""
-            raise FormatError(self._fault + rows)
+            self._tell_fault()
         return b"".join(pieces)
 
-    def mapped_path(self) -> Path:
-        """Return the path of a plain file, whose rows can be mapped.
+    def _guarded(self, read: Callable[[], T], nothing: T) -> T:
+        """Read once; damage is remembered, and nothing returned."""
+        if not self._fault:
+            try:
+                return read()
+            except StreamError as error:
+                self._fault = str(error)
+            except OSError as error:
+                self._fault = f"{self.path}: cannot be read on: {error.strerror or error}"
+        return nothing
+
+    def _tell_fault(self) -> NoReturn:
+        rows = f"; {self.rows:,} rows were read before" if self.rows else ""
+        raise FormatError(self._fault + rows)
+
+    def mapped(self, count: int) -> NDArray[np.uint8]:
+        """Return the next `count` bytes, which must be the last, mapped and read-only.
 
         Raises:
-            FormatError: it is packed or a pipe.
+            FormatError: fewer or more bytes are there, or the file is damaged.
+            ResourceError: what is packed or a pipe finds no room on the disk of temporary files.
         """
-        if self.packed:
-            self.refuse(f"is {self.packed} data; this format is mapped, not read: unpack it first")
-        if not self.plain:
-            self.refuse("is no regular file; this format is mapped, not read: save it first")
-        return self.path
+        if self.size is not None and self.remaining != count:
+            self._refuse_rest(count, f"{self.remaining:,}")
+        if not count:
+            if self.read(1):
+                self._refuse_rest(count, "more")
+            return np.empty(0, np.uint8)
+        if self.size is not None:
+            place, self.position = self.position, self.size
+            return np.memmap(self._stream, np.uint8, "r", place, (count,)).view(np.ndarray)
+        with Spool(self.path, count) as spool:
+            left = count
+            while left and (piece := self.read(min(left, PIECE_BYTES))):
+                spool.write(piece)
+                left -= len(piece)
+            if left or self.read(1):
+                self._refuse_rest(count, f"{count - left:,}" if left else "more")
+            return np.memmap(spool.file, np.uint8, "r", 0, (count,)).view(np.ndarray)
+
+    def _refuse_rest(self, count: int, found: str) -> NoReturn:
+        self.refuse(
+            f"the header promises {count:,} bytes from here on, the file has {found}; "
+            + ("something was appended to it" if found == "more" else "it is damaged"),
+            byte=self.position,
+        )
+
+    def whole(self) -> BinaryIO:
+        """Return a file of all bytes that can be read in any order; the caller closes it.
+
+        Raises:
+            FormatError: the file is damaged.
+            ResourceError: as :meth:`mapped`.
+        """
+        if self.size is not None:
+            return self.path.open("rb")
+        spool = Spool(self.path)
+        try:
+            while piece := self.read(PIECE_BYTES):
+                spool.write(piece)
+            spool.file.seek(0)
+        except BaseException:
+            spool.file.close()
+            raise
+        return spool.file
 
     def refuse(self, fault: str, *, byte: int | None = None) -> NoReturn:
         """Raise the FormatError that names this file, and a byte of its plain content."""

@@ -1,44 +1,30 @@
-"""Skip-gram with negative sampling (Mikolov et al. 2013b, eq. 4): loss, gradients, one step.
+"""Skip-gram with negative sampling (Mikolov et al. 2013b, eq. 4): what a score costs.
 
-For an input row v = E[center], the true output row u_t = Ep[target] and k noise rows u_n::
+For a score s = v·u of an input row v = E[center] with the target's output row, label y = 1, or
+a noise word's, y = 0::
 
-    L = softplus(−v·u_t) + Σ_n softplus(v·u_n)            σ the logistic function
-    ∂L/∂(v·u_w) = σ(v·u_w) − y_w                          y = 1 for the target, else 0
-    ∂L/∂v = Σ_w (σ_w − y_w) u_w        ∂L/∂u_w = (σ_w − y_w) v
+    L = softplus(−s) for the target, softplus(s) for a noise word
+    ∂L/∂s = σ(s) − y                                       σ the logistic function
 
-A window step has C input rows (the context words) and shares one set of outputs: the word in
-the middle and k negatives. It is C such pairs with all gradients taken at the old values; a
-row that occurs several times receives the sum. A pair is a window step with C = 1. No sampling
-and no speed here.
+Optimum: s = log P(w|c) − log(k·q(w)). The rows' gradients and the window are those of
+:mod:`w2v_sgns.objectives.window`.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
+from w2v_sgns.objectives import window
 from w2v_sgns.objectives.stable import sigmoid, softplus
+from w2v_sgns.objectives.window import Matrix, Step
 
-__all__ = ["Step", "evaluate", "window_step"]
-
-Matrix = npt.NDArray[np.float64]
+__all__ = ["Step", "cost", "evaluate", "window_step"]
 
 
-class Step(NamedTuple):
-    """What one window step computes, at the old values."""
-
-    scores: Matrix  # (C, K) logits v·u
-    terms: Matrix  # (C, K) loss of each pair of rows; 0 where a collision is dropped
-    errors: Matrix  # (C, K) σ − y; 0 where a collision is dropped
-    dX: Matrix  # (C, d) ∂L/∂v, one row for each context in the window
-    dH: Matrix  # (K, d) ∂L/∂u, one row for each output
-
-    @property
-    def loss(self) -> float:
-        """The sum over all C·K terms."""
-        return float(self.terms.sum())
+def cost(scores: Matrix, label: Matrix) -> tuple[Matrix, Matrix]:
+    """Return the loss of each score and its derivative by the score; label 1 or 0."""
+    return softplus(np.where(label == 1, -scores, scores)), sigmoid(scores) - label
 
 
 def evaluate(
@@ -48,6 +34,7 @@ def evaluate(
     outputs: npt.ArrayLike,
     *,
     collisions: str = "keep",
+    bias: Matrix | None = None,
 ) -> Step:
     """Return loss terms and gradients of a window step; outputs[0] is the true word.
 
@@ -55,17 +42,7 @@ def evaluate(
     equal to outputs[0] counts nothing, as in word2vec.c; the optimum then is
     logit P(w|c) − log k·q(w) instead of log P(w|c) − log k·q(w).
     """
-    X, H = E[np.asarray(contexts, int)], Ep[np.asarray(outputs, int)]
-    outputs = np.asarray(outputs)
-    label = np.zeros(len(outputs))
-    label[0] = 1
-    counted = np.ones(len(outputs))
-    if collisions == "drop":
-        counted[1:] = outputs[1:] != outputs[0]
-    scores = X @ H.T
-    terms = softplus(np.where(label == 1, -scores, scores)) * counted
-    errors = (sigmoid(scores) - label) * counted
-    return Step(scores, terms, errors, errors @ H, errors.T @ X)
+    return window.evaluate(E, Ep, contexts, outputs, cost, collisions=collisions, bias=bias)
 
 
 def window_step(
@@ -76,9 +53,8 @@ def window_step(
     lr: float,
     *,
     collisions: str = "keep",
+    bias: Matrix | None = None,
 ) -> float:
     """Do one step of gradient descent in place; return the loss before it."""
-    step = evaluate(E, Ep, contexts, outputs, collisions=collisions)
-    np.subtract.at(E, np.asarray(contexts, int), lr * step.dX)
-    np.subtract.at(Ep, np.asarray(outputs, int), lr * step.dH)
-    return step.loss
+    step = evaluate(E, Ep, contexts, outputs, collisions=collisions, bias=bias)
+    return window.update(step, E, Ep, contexts, outputs, lr, bias=bias)

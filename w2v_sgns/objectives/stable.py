@@ -1,11 +1,11 @@
-"""The logistic functions in forms that neither overflow nor lose small values."""
+"""The logistic functions and the softmax in forms that neither overflow nor lose small values."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["sigmoid", "softplus"]
+__all__ = ["log_softmax", "sigmoid", "softplus"]
 
 Array = npt.NDArray[np.float64]
 
@@ -24,3 +24,10 @@ def sigmoid(x: npt.ArrayLike) -> Array:
     x = np.asarray(x, np.float64)
     z = np.exp(-np.abs(x))
     return np.asarray(np.where(x >= 0, 1, z) / (1 + z))
+
+
+def log_softmax(x: npt.ArrayLike) -> Array:
+    """Return x − log Σ e^x along the last axis, the largest x taken out first."""
+    x = np.asarray(x, np.float64)
+    x = x - x.max(axis=-1, keepdims=True)
+    return np.asarray(x - np.log(np.exp(x).sum(axis=-1, keepdims=True)))

@@ -61,6 +61,8 @@ Tick = Callable[[Totals], bool | None]  # True: begin no more chunks
 class Backend(Protocol):
     """The seam between the trainer and the machine."""
 
+    chunks: int  # of an epoch: pieces of CHUNK tokens
+
     def warm_up(self) -> None:
         """Compile whatever the first epoch needs."""
 

@@ -20,7 +20,9 @@ class Event:
 
     Phases, in order: "count" (done, total: bytes of text), "corpus" (corpus is set), "compile",
     "train" (done, total: tokens over all epochs), "epoch" (one is over; so far its means),
-    "save" (path is set), "done".
+    "save" (path is set), "done" (path: what was written). In between: "note" (text: what one
+    should know), "checkpoint" (path: it was written), and as the last one "stopped" or
+    "interrupted" (path: the checkpoint, None if it could not be written; text: how far).
     """
 
     phase: str
@@ -37,6 +39,7 @@ class Event:
     asked: int = 0  # threads asked for; 0: all
     corpus: Corpus | None = None
     path: Path | None = None
+    text: str = ""
 
 
 Progress = Callable[[Event], None]

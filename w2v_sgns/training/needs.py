@@ -6,18 +6,22 @@ Takes and changes nothing.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from w2v_sgns.config import WHOLE_LINE, RunOptions, TrainConfig
-from w2v_sgns.errors import ConfigError, CorpusError, ResourceError
+from w2v_sgns.errors import ConfigError, CorpusError, OutputError, ResourceError
 from w2v_sgns.machine import allowed_threads, available_memory, human_bytes
 
 if TYPE_CHECKING:
     from w2v_sgns.corpus.source import Source
 
 __all__ = [
+    "CHECKPOINT",
     "MODEL_OUTPUT",
     "OVERHEAD",
     "check_disk",
@@ -30,6 +34,7 @@ __all__ = [
 # NumPy, Numba and the tables, roughly: what a run needs beside its matrices
 OVERHEAD = 200_000_000
 MODEL_OUTPUT = "-o"
+CHECKPOINT = "the checkpoint"
 LONGEST_LINE = 100_000  # tokens that --window line takes: a line of n has n·(n − 1) pairs
 
 
@@ -53,12 +58,27 @@ def check_outputs(source: Source, outputs: dict[str, Any], *, force: bool) -> No
         if path is None:
             continue
         suffixes = SUFFIXES if flag == MODEL_OUTPUT else None  # else any name will do
-        target = check_writable(path, force=force, suffixes=suffixes)
+        with _explained(flag, path):
+            target = check_writable(path, force=force, suffixes=suffixes)
         if target in corpus:
             raise ConfigError(f"{path}: the output would replace the corpus; choose another")
         if target in targets:
             raise ConfigError(f"{path}: {targets[target]} and {flag} name the same file")
         targets[target] = flag
+
+
+@contextmanager
+def _explained(flag: str, path: Path | str) -> Iterator[None]:
+    """Say of a checkpoint in the way what it is."""
+    try:
+        yield
+    except OutputError as error:
+        if flag != CHECKPOINT or not os.path.exists(path):
+            raise
+        raise OutputError(
+            f"{path}: exists, from a run that was not finished; go on with it (w2v train --resume "
+            f"{shlex.quote(str(path))}), or --force to begin anew"
+        ) from error
 
 
 def window_reach(config: TrainConfig, longest_line: int) -> int | None:

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 from tqdm import tqdm
 
-from w2v_sgns.config import TrainConfig
+from w2v_sgns.config import DEFAULT_MODEL, TrainConfig
 from w2v_sgns.machine import human_bytes
 from w2v_sgns.training.header import header
+from w2v_sgns.training.keeper import resume_command
 
 if TYPE_CHECKING:
     from w2v_sgns.model import Model
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["TerminalProgress", "summary"]
 
 EVERY = 10.0  # seconds between lines where there is no terminal
-DEFAULT_MODEL = Path("model.safetensors")
 
 
 class TerminalProgress:
@@ -41,6 +41,7 @@ class TerminalProgress:
         self._lock = threading.RLock()  # compiling is announced from whichever thread does it
         self.terminal = stream.isatty()
         self.last: Event | None = None  # the newest training event, for the summary
+        self.output: Path | None = None  # the finished model's file
         self._bar: Any = None
         self._next_line = time.monotonic() + EVERY
 
@@ -64,6 +65,13 @@ class TerminalProgress:
             self._show(event, f"epoch {event.epoch}/{self.config.epochs}", training_text(event))
         elif event.phase == "compile":
             self._say("compiling: once on this machine, some seconds")
+        elif event.phase == "done":
+            self.output = event.path
+        elif event.phase == "note":
+            self._say(f"note        {event.text}")
+        elif event.phase in ("stopped", "interrupted"):
+            for line in stopped_lines(event):
+                self._say(line)
         elif event.phase == "corpus" and event.corpus is not None:
             for line in header(event.corpus.stats, self.config, event.threads, asked=event.asked):
                 self._say(line)
@@ -110,6 +118,16 @@ def training_text(event: Event) -> str:
     return f"{words_per_second(rate)}  lr {event.lr:.4f}  {loss}  {duration(left)} left"
 
 
+def stopped_lines(event: Event) -> Iterator[str]:
+    """Yield where a training ended before its end, and how to go on."""
+    yield f"{event.phase:<11} {event.text}"
+    if event.path is None:
+        yield "            nothing was saved"
+        return
+    yield f"saved       {event.path} ({human_bytes(event.path.stat().st_size)})"
+    yield f"next        {resume_command(event.path)}"
+
+
 def words_per_second(rate: float) -> str:
     """Return a rate for people, always as wide: 4.31 M words/s, 512 k words/s."""
     return f"{rate / 1e6:.2f} M words/s" if rate >= 1e6 else f"{rate / 1e3:.0f} k words/s"
@@ -128,7 +146,7 @@ def summary(model: Model, last: Event, output: Path) -> Iterator[str]:
     """Yield the closing lines: pairs, time, loss, file, and what to type next."""
     pairs = sum(entry["pairs"] for entry in model.history)
     losses = [entry["loss"] for entry in model.history if entry["loss"] is not None]
-    rate = words_per_second(last.total / last.seconds)
+    rate = words_per_second(last.done / last.seconds)
     yield f"trained     {pairs:,} pairs in {last.seconds:.1f} s ({rate})"
     if losses:
         first = f"{losses[0]:.4f} in the first epoch, " if len(losses) > 1 else ""

@@ -7,23 +7,22 @@ caller's.
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import fields
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from w2v_sgns.config import RunOptions, TrainConfig, parse_size
-from w2v_sgns.errors import CorpusError, DivergenceError
+from w2v_sgns.errors import CorpusError
 from w2v_sgns.machine import total_memory
 from w2v_sgns.model import Model
+from w2v_sgns.training.checkpoint import checkpoint_path
 from w2v_sgns.training.events import Event, Progress
+from w2v_sgns.training.keeper import Keeper
 from w2v_sgns.training.needs import (
+    CHECKPOINT,
     MODEL_OUTPUT,
     check_disk,
     check_memory,
@@ -31,88 +30,81 @@ from w2v_sgns.training.needs import (
     thread_count,
     window_reach,
 )
+from w2v_sgns.training.resume import Plan, asked_of, check_corpus, planned
+from w2v_sgns.training.run import Run
 from w2v_sgns.training.schedule import Schedule
+from w2v_sgns.training.signals import StopRequest
+from w2v_sgns.training.state import State, Sums
 
 if TYPE_CHECKING:
     from w2v_sgns.corpus import Corpus
     from w2v_sgns.corpus.source import Source
     from w2v_sgns.kernels.matrices import Matrix
-    from w2v_sgns.training.backends import Backend, HogwildBackend, Totals
+    from w2v_sgns.training.backends import HogwildBackend
 
-__all__ = ["train", "train_model"]
+__all__ = ["train", "train_plan"]
 
 
-def train(corpus: Any, *, progress: Progress | None = None, **settings: Any) -> Model:
+def train(corpus: Any = None, *, progress: Progress | None = None, **settings: Any) -> Model:
     """Train word vectors on a corpus and return the model.
 
     Args:
         corpus: the path of a text (words separated by blanks, a sentence or any context a line;
             compressed or not), a folder, a pattern, `-`, a list of paths, or an iterable of
-            lines, each a list of str or int.
+            lines, each a list of str or int. May be left out with `resume`.
         progress: called with an :class:`Event` about ten times a second.
         **settings: fields of :class:`~w2v_sgns.TrainConfig` (dim=100, epochs=5, …) and of
-            :class:`~w2v_sgns.config.RunOptions` (output, threads, memory, force, save_vocab, …).
-            Nothing is written unless `output` or `save_vocab` is given.
+            :class:`~w2v_sgns.config.RunOptions` (output, threads, memory, force, resume, …).
+            Nothing is written unless `output` or `save_vocab` is given. With `resume`, only what
+            is to differ from the checkpoint.
+
+    In the main thread and with `output`, Ctrl-C and SIGTERM end the training after a checkpoint.
 
     Raises:
-        ConfigError: a setting is out of range.
-        CorpusError, VocabularyError: there is nothing to train on.
+        ConfigError: a setting is out of range, or may not differ from the checkpoint's.
+        CorpusError, VocabularyError: there is nothing to train on, or another text than before.
         StreamError: a compressed file is damaged or cut short.
+        FormatError: `resume` names no checkpoint.
         OutputError: `output` cannot be written.
         ResourceError: the matrices do not fit into memory.
         DivergenceError: the loss or the vectors left the finite numbers.
         TypeError: an unknown setting, or what is no corpus (a string of text, for one).
+        KeyboardInterrupt: Ctrl-C, once a checkpoint is written.
     """
-    config, options = split_settings(settings)
-    return train_model(corpus, config, options=options, progress=progress)
+    return train_plan(planned(corpus, settings), progress=progress)
 
 
-def split_settings(settings: dict[str, Any]) -> tuple[TrainConfig, RunOptions]:
-    """Sort keywords into what changes the vectors and what does not."""
-    ours = {field.name for field in fields(TrainConfig)}
-    theirs = {field.name for field in fields(RunOptions)}
-    unknown = sorted(settings.keys() - ours - theirs)
-    if unknown:
-        raise TypeError(
-            f"train() has no setting {unknown[0]!r}; it knows {', '.join(sorted(ours | theirs))}"
-        )
-    return (
-        TrainConfig(**{name: value for name, value in settings.items() if name in ours}),
-        RunOptions(**{name: value for name, value in settings.items() if name in theirs}),
-    )
-
-
-def train_model(
-    corpus: Any,
-    config: TrainConfig,
-    *,
-    options: RunOptions | None = None,
-    progress: Progress | None = None,
-) -> Model:
+def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
     """Do what :func:`train` says, with the settings already sorted."""
     from w2v_sgns.corpus.inputs import open_source
     from w2v_sgns.kernels.compile import when_compiling
 
-    options = options or RunOptions()
+    options, config = plan.options, plan.config
     say: Progress = progress or (lambda event: None)
-    source = open_source(corpus, config)
-    outputs = {MODEL_OUTPUT: options.output, "--save-vocab": options.save_vocab}
-    check_outputs(source, outputs, force=options.force)
+    source = open_source(plan.corpus, config)
+    check_outputs(source, _outputs(plan), force=options.force)
     threads = thread_count(options)
+    selection = selection_of(config) if plan.checkpoint is None else plan.checkpoint.selection
     with (
         when_compiling(_once(lambda: say(Event(phase="compile")))),
-        counted(source, options, say, **selection_of(config)) as text,
+        counted(source, options, say, **selection) as text,
     ):
         say(Event(phase="corpus", corpus=text, threads=threads, asked=options.threads))
-        window = window_reach(config, text.stats.longest_line)
         check_disk(options.output, len(text.vocabulary), config.dim)
         _save_vocabulary(text, options)
-        model = _fit(text, config, threads, window, say)
-    if options.output is not None:
-        say(Event(phase="save", path=Path(options.output)))
-        model.save(options.output, force=options.force)
-    say(Event(phase="done", path=options.output and Path(options.output)))
-    return model
+        return _fit(text, plan, threads, asked_of(source, options, threads), say)
+
+
+def _outputs(plan: Plan) -> dict[str, Path | str | None]:
+    """Return every file that the run will write, under the flag that names it."""
+    options = plan.options
+    outputs: dict[str, Path | str | None] = {
+        MODEL_OUTPUT: options.output,
+        "--save-vocab": options.save_vocab,
+    }
+    if options.output is not None and plan.checkpoint is None:
+        outputs[CHECKPOINT] = checkpoint_path(options.output)
+    return outputs
 
 
 def _once(call: Callable[[], None]) -> Callable[[], None]:
@@ -136,11 +128,10 @@ def counted(
     tell: Progress = say or (lambda event: None)
     return load_corpus(
         source,
-        read_vocab=options.read_vocab,
         threads=thread_count(options),
         memory_bytes=memory,
         progress=lambda done, total: tell(Event(phase="count", done=done, total=total)),
-        **selection,
+        **({"read_vocab": options.read_vocab} | selection),
     )
 
 
@@ -163,31 +154,86 @@ def _save_vocabulary(corpus: Corpus, options: RunOptions) -> None:
         write_vocabulary(stream, corpus.vocabulary, options.vocab_format)
 
 
-def _fit(
-    corpus: Corpus, config: TrainConfig, threads: int, window: int | None, say: Progress
-) -> Model:
-    """Allocate, run all epochs, return the finite model."""
+def _fit(corpus: Corpus, plan: Plan, threads: int, asked: dict[str, Any], say: Progress) -> Model:
+    """Allocate, run the epochs that are left, save; return the finite model."""
+    config, options, checkpoint = plan.config, plan.options, plan.checkpoint
+    window = window_reach(config, corpus.stats.longest_line)
     check_memory(len(corpus.vocabulary), config.dim)
-    E, Ep = initial_matrices(len(corpus.vocabulary), config)
-    backend, schedule = cpu_backend(E, Ep, corpus, config, threads=threads, window=window)
-    backend.warm_up()
-    clock = _Clock()
-    history = [_run_epoch(backend, schedule, epoch, clock, say) for epoch in range(config.epochs)]
+    for note in (*plan.notes, *_changes(corpus, plan)):
+        say(Event(phase="note", text=note))
+    state = _begun(corpus, plan)
     model = Model(
-        E,
-        Ep,
+        state.E,
+        state.Ep,
         vocabulary=corpus.vocabulary,
         config=config,
-        history=history,
-        provenance=_provenance(corpus, threads),
+        provenance=checkpoint.model.provenance if checkpoint else _provenance(corpus, threads),
     )
-    if not any(entry["pairs"] for entry in history):
-        raise CorpusError(
-            f"no pair was trained: --sample {config.sample:g} left no line of two words; try a "
-            "larger --sample, or 0 to keep every word"
+    backend, schedule = cpu_backend(
+        state.E, state.Ep, corpus, config, threads=threads, window=window
+    )
+    keeper = Keeper(
+        options.output,
+        every=options.checkpoint_every,
+        force=options.force,
+        resumed=checkpoint.path if checkpoint and options.output else None,
+        asked=asked,
+        say=say,
+    )
+    with StopRequest(active=keeper.active) as stop:
+        run = Run(
+            state,
+            model=model,
+            backend=backend,
+            schedule=schedule,
+            keeper=keeper,
+            stop=stop,
+            say=say,
         )
-    model.check_finite()
+        complete = run.train(options.stop_after or config.epochs)
+        model.history = state.history
+        _finish(model, state, keeper, say, complete=complete)
+        stop.deliver()
     return model
+
+
+def _changes(corpus: Corpus, plan: Plan) -> list[str]:
+    """Return a note if the text is not the checkpoint's."""
+    if plan.checkpoint is None:
+        return []
+    note = check_corpus(plan.checkpoint, corpus.stats, force=plan.options.force)
+    return [] if note is None else [note]
+
+
+def _begun(corpus: Corpus, plan: Plan) -> State:
+    """Return the state that training starts from."""
+    checkpoint = plan.checkpoint
+    if checkpoint is None:
+        E, Ep = initial_matrices(len(corpus.vocabulary), plan.config)
+        return State(E=E, Ep=Ep)
+    state = checkpoint.state()
+    if corpus.stats.fingerprint != checkpoint.fingerprint:
+        state.chunk, state.sums = 0, Sums()
+    return state
+
+
+def _finish(model: Model, state: State, keeper: Keeper, say: Progress, *, complete: bool) -> None:
+    """Write the model, or a checkpoint where more epochs are to come."""
+    if not any(entry["pairs"] for entry in model.history):
+        raise CorpusError(
+            f"no pair was trained: --sample {model.config.sample:g} left no line of two words; try "
+            "a larger --sample, or 0 to keep every word"
+        )
+    if not complete:
+        path = keeper.save_somewhere(model, state) if keeper.active else None
+        done = f"{state.epoch} of {model.config.epochs} epochs"
+        say(Event(phase="stopped", path=path, epoch=state.epoch, text=done))
+        return
+    model.check_finite()
+    if keeper.active:
+        say(Event(phase="save", path=keeper.output))
+        output = keeper.save_model(model, state)
+    say(Event(phase="done", path=output if keeper.active else None))
 
 
 def cpu_backend(
@@ -234,63 +280,6 @@ def initial_matrices(words: int, config: TrainConfig) -> tuple[Matrix, Matrix]:
         rows = E[start : start + 4096]
         rows[:] = (generator.random(rows.shape, np.float32) - 0.5) / config.dim
     return E, Ep
-
-
-class _Clock:
-    """Wall and processor seconds since training began."""
-
-    def __init__(self) -> None:
-        self._wall, self._cpu = time.perf_counter(), time.process_time()
-
-    def wall(self) -> float:
-        return time.perf_counter() - self._wall
-
-    def cpu(self) -> float:
-        return time.process_time() - self._cpu
-
-
-def _run_epoch(
-    backend: Backend, schedule: Schedule, epoch: int, clock: _Clock, say: Progress
-) -> dict[str, Any]:
-    """Run one epoch; return its line of the history."""
-    begun = epoch * schedule.tokens
-
-    def report(phase: str, totals: Totals) -> None:
-        loss = totals.loss / totals.pairs if totals.pairs else math.nan
-        if totals.pairs and not math.isfinite(loss):
-            raise _diverged(epoch, schedule)
-        say(
-            Event(
-                phase=phase,
-                done=begun + totals.tokens,
-                total=schedule.epochs * schedule.tokens,
-                epoch=epoch + 1,
-                lr=schedule.at(epoch, totals.tokens),
-                loss=loss,
-                kept=totals.kept,
-                pairs=totals.pairs,
-                seconds=clock.wall(),
-                cpu_seconds=clock.cpu(),
-            )
-        )
-
-    totals = backend.run_epoch(epoch, partial(report, "train"))
-    report("epoch", totals)
-    return {
-        "epoch": epoch + 1,
-        "tokens": totals.tokens,
-        "kept": totals.kept,
-        "pairs": totals.pairs,
-        "loss": totals.loss / totals.pairs if totals.pairs else None,
-        "lr": schedule.at(epoch, 0),
-    }
-
-
-def _diverged(epoch: int, schedule: Schedule) -> DivergenceError:
-    return DivergenceError(
-        f"the loss became infinite or NaN in epoch {epoch + 1} at --lr {schedule.start:g}: "
-        f"nothing is written; try --lr {schedule.start / 10:g}"
-    )
 
 
 def _provenance(corpus: Corpus, threads: int) -> dict[str, Any]:

@@ -1,0 +1,138 @@
+"""What `w2v train` can be told beside its text: every option with its help.
+
+Values are parsed here, never judged: ranges are the library's business.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from w2v_sgns.cli.corpus_options import CORPUS, RUN, option
+from w2v_sgns.config import WHOLE_LINE
+
+__all__ = ["ALIASES"]
+
+TRAINING, GOING_ON = "Training", "Stopping and going on"
+
+# What the same setting is called in older tools; accepted, not shown.
+ALIASES = {
+    "--size": "--dim",
+    "--vector-size": "--dim",
+    "--ws": "--window",
+    "--neg": "--negative",
+    "--ns-exponent": "--noise-exponent",
+    "-t": "--sample",
+    "--iter": "--epochs",
+    "--epoch": "--epochs",
+    "--alpha": "--lr",
+    "--min-alpha": "--min-lr",
+    "--workers": "--threads",
+}
+
+
+def _words(name: str, text: str, metavar: str) -> Any:
+    return option(name, text, panel=CORPUS, metavar=metavar)
+
+
+def _training(name: str, text: str, metavar: str | None = None) -> Any:
+    return option(name, text, panel=TRAINING, metavar=metavar)
+
+
+def _going_on(name: str, text: str, metavar: str | None = None) -> Any:
+    return option(name, text, panel=GOING_ON, metavar=metavar)
+
+
+def _parsed_window(value: Any) -> Any:
+    """Parse a number of words, or the word line."""
+    return WHOLE_LINE if value == WHOLE_LINE else int(value)
+
+
+# --- words
+
+MinCount = Annotated[int, _words("--min-count", "Drop words seen less often.", "N")]
+MaxVocab = Annotated[int | None, _words("--max-vocab", "Keep only the N most frequent words.", "N")]
+KeepWords = Annotated[
+    Path | None, _words("--keep-words", "Words, one a line, that stay however rare.", "FILE")
+]
+ReadVocab = Annotated[
+    Path | None,
+    _words("--read-vocab", "Take words and counts from here, not from the corpus.", "FILE"),
+]
+SaveVocab = Annotated[Path | None, _words("--save-vocab", "Write words and counts here.", "FILE")]
+VocabFormat = Annotated[
+    str,
+    _words(
+        "--vocab-format",
+        "Of --save-vocab: word<TAB>count, or what word2vec.c reads.",
+        "tsv|word2vec",
+    ),
+]
+Sample = Annotated[
+    float, _words("--sample", "Thin out words more frequent than this share; 0 keeps all.", "T")
+]
+
+# --- training
+
+Dim = Annotated[int, _training("--dim", "Numbers in a vector.", "D")]
+Window = Annotated[
+    Any,
+    typer.Option(
+        "--window",
+        parser=_parsed_window,
+        help="Most words on either side that are context; line: the whole line.",
+        rich_help_panel=TRAINING,
+        metavar="N|line",
+    ),
+]
+FixedWindow = Annotated[
+    bool, _training("--fixed-window", "Always the whole window, not one drawn from 1..N.")
+]
+Negative = Annotated[int, _training("--negative", "Noise words a window.", "K")]
+NoiseExponent = Annotated[float, _training("--noise-exponent", "Noise is drawn from count^A.", "A")]
+Collisions = Annotated[
+    str,
+    _training("--collisions", "A noise word equal to the true one: keep or drop.", "keep|drop"),
+]
+Epochs = Annotated[int, _training("--epochs", "Passes over the corpus.", "N")]
+LearningRate = Annotated[float, _training("--lr", "Learning rate at the start.", "X")]
+MinLearningRate = Annotated[
+    float | None, _training("--min-lr", "Learning rate at the end; else lr/10000.", "X")
+]
+Seed = Annotated[int, _training("--seed", "Start of all random numbers.", "N")]
+
+# --- stopping and going on
+
+CheckpointEvery = Annotated[
+    float | None,
+    _going_on(
+        "--checkpoint-every",
+        "Save the training so often, and at every epoch's end; else 10, and at the end of long "
+        "epochs.",
+        "MINUTES",
+    ),
+]
+Resume = Annotated[
+    Path | None,
+    _going_on("--resume", "Go on from this checkpoint, with its text and settings.", "FILE"),
+]
+StopAfter = Annotated[
+    int | None, _going_on("--stop-after", "Stop with a checkpoint after epoch N.", "N")
+]
+
+# --- output and machine
+
+Output = Annotated[
+    Path,
+    typer.Option("-o", "--output", metavar="FILE", help="Model to write.", rich_help_panel=RUN),
+]
+Force = Annotated[
+    bool,
+    option("--force", "Replace an existing output; resume in spite of differences.", panel=RUN),
+]
+DryRun = Annotated[
+    bool, option("--dry-run", "Count, say what training would take, write nothing.", panel=RUN)
+]
+Quiet = Annotated[bool, option("--quiet", "Say nothing but errors.", panel=RUN)]

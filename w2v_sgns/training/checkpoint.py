@@ -1,0 +1,162 @@
+"""Checkpoints: one file that a run can go on from, as if it had never stopped.
+
+A checkpoint is a model file with more in it: the place in the epochs, the sums of the epoch
+under way, and what the run was asked. Random streams are keyed by chunk, so the next chunk says
+all about them. When one is written is keeper.py's business, who goes on from it resume.py's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from w2v_sgns.errors import FormatError
+from w2v_sgns.model import Model
+from w2v_sgns.training.state import Clock, State, Sums
+
+__all__ = ["ENDING", "Checkpoint", "checkpoint_path", "read_checkpoint", "write_checkpoint"]
+
+ENDING = ".checkpoint.safetensors"
+KEY = "checkpoint"  # of the file's metadata
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint:
+    """What is read from a checkpoint file.
+
+    Attributes:
+        path: the file.
+        model: matrices (mapped, read-only), words, settings, history, provenance.
+        place: epoch, chunk, sums, seconds and cpu_seconds, as written.
+        asked: what the run was told beside its settings, and `corpus`: its paths as given,
+            None for what cannot be read again (a pipe, a Python list).
+    """
+
+    path: Path
+    model: Model
+    place: dict[str, Any]
+    asked: dict[str, Any]
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the corpus: see CorpusStats."""
+        return str(self.model.provenance.get("fingerprint"))
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        """Which words of the text are kept: its own, as keywords of load_corpus."""
+        return {"min_count": 0, "read_vocab": self.model.vocabulary}
+
+    @property
+    def progress(self) -> str:
+        """How far the run was, for people."""
+        epoch, tokens = self.place["epoch"], self.place["sums"]["tokens"]
+        inside = f" and {tokens:,} tokens" if self.place["chunk"] else ""
+        return f"{epoch} of {self.model.config.epochs} epochs{inside}"
+
+    def state(self) -> State:
+        """Return the state to go on from, in memory of its own."""
+        from w2v_sgns.kernels.matrices import aligned_matrix
+
+        E, Ep = (aligned_matrix(*self.model.E.shape) for _ in range(2))
+        E[:], Ep[:] = self.model.E, self.model.Ep
+        place = self.place
+        return State(
+            E=E,
+            Ep=Ep,
+            epoch=place["epoch"],
+            chunk=place["chunk"],
+            sums=Sums(**place["sums"]),
+            history=list(self.model.history),
+            clock=Clock(place["seconds"], place["cpu_seconds"]),
+        )
+
+
+def checkpoint_path(output: Path | str) -> Path:
+    """Return OUT.checkpoint.safetensors for OUT.safetensors, OUT.bin.checkpoint… for OUT.bin."""
+    output = Path(output)
+    return output.with_name(output.name.removesuffix(".safetensors") + ENDING)
+
+
+def write_checkpoint(
+    path: Path, model: Model, state: State, asked: dict[str, Any], *, force: bool
+) -> None:
+    """Write a checkpoint, whole or not at all.
+
+    Raises:
+        DivergenceError: a row is not finite; nothing is written.
+        OutputError: the file cannot be written, or is there and `force` is off.
+    """
+    from w2v_sgns.formats.atomic import replacing
+    from w2v_sgns.formats.native import write_model
+
+    model.check_finite()
+    place = {
+        "epoch": state.epoch,
+        "chunk": state.chunk,
+        "sums": asdict(state.sums),
+        "seconds": state.clock.wall(),
+        "cpu_seconds": state.clock.cpu(),
+    }
+    extras = {**model.extras, KEY: json.dumps({"place": place, "asked": asked}, default=str)}
+    whole = Model(
+        state.E,
+        state.Ep,
+        vocabulary=model.vocabulary,
+        config=model.config,
+        history=state.history,
+        provenance=model.provenance,
+        extras=extras,
+    )
+    with replacing(path, force=force) as stream:
+        write_model(stream, whole)
+
+
+def read_checkpoint(path: Path | str) -> Checkpoint:
+    """Open a checkpoint.
+
+    Raises:
+        FormatError: no such file, damaged, vectors only, or a finished model.
+    """
+    from w2v_sgns.formats import load_model
+
+    path = Path(path)
+    with _advice(path):
+        model: Model = load_model(path)
+    text = model.extras.pop(KEY, None)
+    if not isinstance(text, str):
+        raise FormatError(
+            f"{path}: is a finished model, no checkpoint; there is nothing to resume. To train on "
+            f"from it: w2v train CORPUS --init {path}"
+        )
+    try:
+        stored = json.loads(text)
+        place, asked = stored["place"], dict(stored["asked"])
+        Sums(**place["sums"])
+        whole = [place["epoch"], place["chunk"], *list(place["sums"].values())[:3]]
+        if not all(type(n) is int and n >= 0 for n in whole):
+            raise ValueError("a place that is no whole number")
+        float(place["seconds"]) + float(place["cpu_seconds"]) + float(place["sums"]["loss"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise FormatError(f"{path}: the checkpoint's place is damaged: {error!r:.80}") from error
+    model.check_finite()
+    return Checkpoint(path=path, model=model, place=place, asked=asked)
+
+
+@contextmanager
+def _advice(path: Path) -> Iterator[None]:
+    """Say of a file of vectors what it can be used for."""
+    try:
+        yield
+    except FormatError as error:
+        if "vectors only" not in str(error):
+            raise
+        counts = " and no counts" if "no counts" in str(error) else ""
+        raise FormatError(
+            f"{path}: this file has no output matrix{counts}; resume needs a checkpoint; "
+            f"use --init {path}"
+        ) from error

@@ -1,0 +1,53 @@
+"""Whether the loss has left the road: NaN, infinity, or far above where it started.
+
+Looks at what was added since it last looked, so that a good beginning hides nothing.
+"""
+
+from __future__ import annotations
+
+import math
+
+from w2v_sgns.errors import DivergenceError
+from w2v_sgns.training.state import Sums
+
+__all__ = ["LossWatch"]
+
+FAR = 10.0  # times the loss of untrained vectors
+ENOUGH = 10_000  # pairs that make a mean worth judging
+
+
+class LossWatch:
+    """Shown the sums of every epoch as they grow.
+
+    Untrained, with Ep all zero, a pair costs (1 + k)·ln 2: that is what others are measured by.
+    """
+
+    def __init__(self, negative: int) -> None:
+        self._start = (1 + negative) * math.log(2)
+        self._seen = Sums()
+        self._epoch = 0
+
+    def check(self, epoch: int, sums: Sums, lr: float, start_lr: float) -> None:
+        """Look at the epoch's sums so far; epoch is 1-based, lr the rate of the moment.
+
+        Raises:
+            DivergenceError: the loss is not finite, or far above its start.
+        """
+        if epoch != self._epoch:
+            self._epoch, self._seen = epoch, Sums()
+        pairs, loss = sums.pairs - self._seen.pairs, sums.loss - self._seen.loss
+        finite = math.isfinite(sums.loss)
+        if finite and pairs < ENOUGH:
+            return
+        self._seen = sums
+        if finite and loss / pairs <= FAR * self._start:
+            return
+        what = (
+            f"the loss is {loss / pairs:.3g}, far above the {self._start:.3g} of untrained vectors,"
+            if finite
+            else "the loss became infinite or NaN"
+        )
+        raise DivergenceError(
+            f"{what} in epoch {epoch} at --lr {start_lr:g} (then {lr:.3g}): the training diverged; "
+            f"try --lr {start_lr / 10:g}"
+        )

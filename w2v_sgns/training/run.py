@@ -1,0 +1,156 @@
+"""The epochs of one run: in pieces between checkpoints, watched, ended on request.
+
+How an epoch is computed is the backend's business, where a run is saved the keeper's.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from w2v_sgns.errors import DivergenceError
+from w2v_sgns.model import Model
+from w2v_sgns.training.divergence import LossWatch
+from w2v_sgns.training.events import Event, Progress
+from w2v_sgns.training.keeper import Keeper
+from w2v_sgns.training.schedule import Schedule
+from w2v_sgns.training.signals import StopRequest
+from w2v_sgns.training.state import State, Sums
+
+if TYPE_CHECKING:
+    from w2v_sgns.training.backends import Backend, Tick, Totals
+
+__all__ = ["Run"]
+
+
+GRACE = 0.5  # seconds that running chunks have after a signal
+
+
+class _OutOfTimeError(Exception):
+    """Chunks that take longer than one waits for at a signal: wide windows, many dimensions."""
+
+    def __init__(self, totals: Totals) -> None:
+        self.totals = totals
+
+
+class Run:
+    """Trains from where `state` stands to the end, or to where it is asked to stop."""
+
+    def __init__(
+        self,
+        state: State,
+        *,
+        model: Model,
+        backend: Backend,
+        schedule: Schedule,
+        keeper: Keeper,
+        stop: StopRequest,
+        say: Progress,
+    ) -> None:
+        """`model` shares the state's matrices."""
+        self.state, self.model, self.backend, self.schedule = state, model, backend, schedule
+        self.keeper, self.stop, self._say = keeper, stop, say
+        self._watch = LossWatch(model.config.negative)
+
+    def train(self, last_epoch: int) -> bool:
+        """Train up to and with an epoch (1-based); tell whether that was the last of all.
+
+        Raises:
+            DivergenceError: the loss or the vectors left the road.
+            KeyboardInterrupt, SystemExit: what a signal means, after a checkpoint.
+        """
+        self.backend.warm_up()
+        try:
+            while self.state.epoch < min(last_epoch, self.schedule.epochs):
+                self._epoch()
+                self._between(epoch_end=True)
+        except DivergenceError as error:
+            raise self._with_rescue(error) from error
+        return self.state.epoch >= self.schedule.epochs
+
+    def _epoch(self) -> None:
+        """Train what is left of the epoch."""
+        state, chunks = self.state, self.backend.chunks
+        while state.chunk < chunks:
+            totals = self._piece(partial(self._tick, state.sums))
+            state.sums, state.chunk = state.sums.plus(totals), totals.next_chunk
+            self._report("train", state.sums)
+            if state.chunk < chunks:
+                self._between()
+        self._report("epoch", state.sums)
+        state.history.append(self._entry())
+        state.epoch, state.chunk, state.sums = state.epoch + 1, 0, Sums()
+
+    def _piece(self, tick: Tick) -> Totals:
+        """Train on to the next stop. Chunks cut off by a signal are not gone back to."""
+        try:
+            return self.backend.run_epoch(self.state.epoch, tick, first=self.state.chunk)
+        except _OutOfTimeError as cut:
+            self._say(Event(phase="note", text="the rest of the chunks under way was left out"))
+            return cut.totals
+
+    def _tick(self, before: Sums, totals: Totals) -> bool:
+        """Report; ask the backend to pause where a checkpoint is due or a signal has come."""
+        self._report("train", before.plus(totals))
+        if self.stop.age() > GRACE:
+            raise _OutOfTimeError(totals)
+        return self.keeper.is_due() or bool(self.stop)
+
+    def _between(self, *, epoch_end: bool = False) -> None:
+        """Between two chunks: save what is due, end where that was asked for."""
+        if self.stop:
+            path = self.keeper.save_somewhere(self.model, self.state)
+            self._say(Event(phase="interrupted", path=path, text=self._place()))
+            self.stop.deliver()
+        elif self.state.epoch < self.schedule.epochs and (
+            self.keeper.is_due_at_epoch() if epoch_end else self.keeper.is_due()
+        ):
+            self.keeper.save(self.model, self.state)
+
+    def _place(self) -> str:
+        done, schedule = self.state, self.schedule
+        tokens = done.epoch * schedule.tokens + done.sums.tokens
+        share = 100 * tokens / (schedule.epochs * schedule.tokens)
+        return f"{done.epoch} of {schedule.epochs} epochs complete, {share:.0f} % of the training"
+
+    def _report(self, phase: str, sums: Sums) -> None:
+        state, schedule = self.state, self.schedule
+        lr = schedule.at(state.epoch, sums.tokens)
+        self._watch.check(state.epoch + 1, sums, lr, schedule.start)
+        self._say(
+            Event(
+                phase=phase,
+                done=state.epoch * schedule.tokens + sums.tokens,
+                total=schedule.epochs * schedule.tokens,
+                epoch=state.epoch + 1,
+                lr=lr,
+                loss=sums.mean_loss,
+                kept=sums.kept,
+                pairs=sums.pairs,
+                seconds=state.clock.wall(),
+                cpu_seconds=state.clock.cpu(),
+            )
+        )
+
+    def _entry(self) -> dict[str, Any]:
+        """Return the epoch's line of the history."""
+        state, loss = self.state, self.state.sums.mean_loss
+        return {
+            "epoch": state.epoch + 1,
+            "tokens": state.sums.tokens,
+            "kept": state.sums.kept,
+            "pairs": state.sums.pairs,
+            "loss": None if math.isnan(loss) else loss,
+            "lr": self.schedule.at(state.epoch, 0),
+        }
+
+    def _with_rescue(self, error: DivergenceError) -> DivergenceError:
+        """Say what is left of a run that diverged."""
+        kept = self.keeper.written
+        if kept is None:
+            return DivergenceError(f"{error}; nothing was written")
+        return DivergenceError(
+            f"{error}; the state before is in {kept}: go on from it with "
+            f"--resume {kept} --force --lr and a smaller number"
+        )
