@@ -6,24 +6,25 @@ import numpy as np
 import pytest
 from naive_evaluation import ranking
 
-from w2v_sgns.evaluation import answering
+from w2v_sgns.evaluation import answering, tiles
 from w2v_sgns.evaluation.answering import RowQuestions, answer
 
 
 @pytest.fixture(params=["one block", "many blocks"])
 def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "many blocks":
-        monkeypatch.setattr(answering, "BLOCK_ROWS", 7)
-        monkeypatch.setattr(answering, "BATCH", 3)
+    if request.param == "many blocks":  # of one tile, and three questions a step
+        monkeypatch.setattr(tiles, "TABLE_BYTES", 1)
+        monkeypatch.setattr(answering, "BOUNDS", 3)
+        monkeypatch.setattr(answering, "MOST_TOGETHER", 7)
+        monkeypatch.setattr(answering, "MOST_FOUND", 9)
 
 
 def random_questions(rng: np.random.Generator, rows: int, count: int) -> RowQuestions:
     a, b, c = rng.integers(0, rows, (3, count))
-    extra = rng.integers(0, rows, (count, 2)).tolist()
-    banned = [[*map(int, abc), *more] for *abc, more in zip(a, b, c, extra, strict=True)]
+    banned = rng.integers(0, rows, (count, 2)).tolist()
     accepted = [
-        [int(row) for row in rng.integers(0, rows, rng.integers(0, 4)) if row not in some]
-        for some in banned
+        [int(row) for row in rng.integers(0, rows, rng.integers(0, 4)) if row not in (*abc, *more)]
+        for *abc, more in zip(a, b, c, banned, strict=True)
     ]
     return RowQuestions(a, b, c, accepted, banned)
 
@@ -31,7 +32,7 @@ def random_questions(rng: np.random.Generator, rows: int, count: int) -> RowQues
 def check(matrix: np.ndarray, questions: RowQuestions, method: str, at: int) -> None:
     found = answer(matrix, questions, method=method, at=at)
     for place, (a, b, c) in enumerate(zip(questions.a, questions.b, questions.c, strict=True)):
-        rows = ranking(matrix, a, b, c, questions.banned[place], method)
+        rows = ranking(matrix, a, b, c, [a, b, c, *questions.banned[place]], method)
         assert found.rows[place] == (rows[0] if rows else -1), place
         assert found.right[place] == bool(set(rows[:at]) & set(questions.accepted[place])), place
 
@@ -82,3 +83,44 @@ def test_the_rows_are_not_changed() -> None:
     before = matrix.copy()
     check(matrix, random_questions(np.random.default_rng(2), 9, 9), "add", 2)
     np.testing.assert_array_equal(matrix, before)
+
+
+@pytest.mark.parametrize("method", ["add", "mul"])
+def test_a_bound_is_never_below_a_score_of_its_tile(method: str) -> None:
+    rng = np.random.default_rng(3)
+    matrix = rng.standard_normal((50, 6)).astype("f4")
+    matrix[[7, 20]] = 0
+    a, b, c = rng.integers(0, 50, (3, 30))
+    tables = tiles.Tables(matrix, a, b, c, multiply=method == "mul")
+    (block,) = tables.blocks()
+    bounds = block.bounds(tables.word, tables.pair)
+    for tile in range(block.tiles):
+        scores = block.scores(tables.word, tables.pair, np.full(30, tile))
+        rows = tile * tiles.TILE + np.arange(tiles.TILE)
+        own = (rows == a[:, None]) | (rows == b[:, None]) | (rows == c[:, None])
+        assert (np.where(own, -np.inf, scores) <= bounds[:, [tile]]).all()
+        answering_rows = (rows < 50) & ~np.isin(rows, [7, 20]) & ~own
+        question, column = np.nonzero(answering_rows)
+        exact = tables.exact(question, rows[column])
+        near = scores[question, column]
+        assert (np.abs(near - exact) <= tables.margin(near) / 2).all()
+        assert (scores[:, (rows >= 50) | np.isin(rows, [7, 20])] == -np.inf).all()
+
+
+@pytest.mark.parametrize("method", ["add", "mul"])
+def test_most_rows_are_never_looked_at(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(6)
+    matrix = rng.standard_normal((4000, 30)).astype("f4")
+    a, b, c, d = rng.choice(4000, (4, 50), replace=False)
+    matrix[d] = matrix[b] - matrix[a] + matrix[c]
+    looked_at = []
+    scores = tiles.Block.scores
+
+    def counted(block: tiles.Block, word: np.ndarray, *rest: np.ndarray) -> np.ndarray:
+        looked_at.append(len(word) * tiles.TILE)
+        return scores(block, word, *rest)
+
+    monkeypatch.setattr(tiles.Block, "scores", counted)
+    found = answer(matrix, RowQuestions(a, b, c, d[:, None].tolist(), [[]] * 50), method=method)
+    assert found.right.all()
+    assert sum(looked_at) < 0.2 * 50 * 4000

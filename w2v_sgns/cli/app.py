@@ -22,12 +22,15 @@ from w2v_sgns import __version__
 from w2v_sgns.cli import (
     analogy,
     classes,
+    encode,
     eval,
     export,
     info,
     map,
     odd,
+    pairs,
     phrases,
+    search,
     similar,
     train,
     vocab,
@@ -89,6 +92,9 @@ app.command("classes")(classes.classes)
 app.command("map")(map.draw_map)
 app.command("info")(info.info)
 app.command("export")(export.export)
+app.command("pairs")(pairs.pairs)
+app.command("encode")(encode.encode)
+app.command("search")(search.search)
 
 
 def _print_version(value: bool) -> None:

@@ -42,6 +42,7 @@ def load_corpus(
     max_vocab: int | None = None,
     keep_words: Path | str | None = None,
     read_vocab: Path | str | Vocabulary | None = None,
+    known: Vocabulary | None = None,
     threads: int,
     memory_bytes: int,
     progress: Progress | None = None,
@@ -58,6 +59,7 @@ def load_corpus(
         keep_words: a file of words that are kept, whatever their count.
         read_vocab: words and counts that replace the corpus's own: a file, or a vocabulary whose
             counts fall.
+        known: words that stay, however rare, with counts that the corpus's are added to.
         threads: scanning threads, at least 1; the result does not depend on it.
         memory_bytes: token ids beyond half of it (4 bytes each) and tables of words beyond a
             quarter of it go to temporary files. Where even the words together do not fit into
@@ -84,6 +86,7 @@ def load_corpus(
         max_vocab=max_vocab,
         keep_words=() if keep_words is None else read_words(keep_words),
         given=read_vocabulary(read_vocab) if isinstance(read_vocab, (str, Path)) else read_vocab,
+        known=known,
     )
     source = open_source(corpus, text)
     pieces, overflow = Pieces(memory_bytes // 2), Overflow()

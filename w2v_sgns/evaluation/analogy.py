@@ -1,6 +1,7 @@
 """Analogy questions asked of vectors, and exactly what became of each.
 
-How questions are read is files.py's business, how they are answered answering.py's.
+How questions are read is files.py's business, which ones can be asked known.py's, and how they are
+answered answering.py's.
 """
 
 from __future__ import annotations
@@ -13,54 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v_sgns.errors import ConfigError, FormatError
-from w2v_sgns.evaluation.answering import RowQuestions, answer
+from w2v_sgns.evaluation.answering import answer
 from w2v_sgns.evaluation.files import read_questions
+from w2v_sgns.evaluation.known import find_questions
 from w2v_sgns.evaluation.lookup import Lookup, Missing
-from w2v_sgns.evaluation.questions import Analogies, Analogy
-from w2v_sgns.evaluation.statistics import Interval, wilson
+from w2v_sgns.evaluation.questions import Analogies
+from w2v_sgns.evaluation.tally import Tally, add_up
 from w2v_sgns.vectors import Vectors
 
-__all__ = ["METHODS", "RESTRICT", "AnalogyResult", "Tally", "ask_analogies", "evaluate_analogies"]
+__all__ = ["METHODS", "RESTRICT", "AnalogyResult", "ask_analogies", "evaluate_analogies"]
 
 RESTRICT = 30_000  # words that may be asked and answer, as in the original C tool
 METHODS = ("add", "mul")
 SKIPPED, WRONG, RIGHT = -1, 0, 1
-
-
-@dataclass(frozen=True)
-class Tally:
-    """What became of the questions of a section or a sum of sections.
-
-    Attributes:
-        name: of the section.
-        asked: all questions.
-        answered: those whose words are all known.
-        right: those answered rightly.
-        folded: those answered where a word needed folding.
-        of: what `right` is divided by: `answered`, or `asked` where skipped counts as wrong.
-    """
-
-    name: str
-    asked: int
-    answered: int
-    right: int
-    folded: int
-    of: int
-
-    @property
-    def skipped(self) -> int:
-        """Questions with an unknown word."""
-        return self.asked - self.answered
-
-    @property
-    def accuracy(self) -> float | None:
-        """The share of right answers; None where there is nothing to divide by."""
-        return self.right / self.of if self.of else None
-
-    @property
-    def interval(self) -> Interval | None:
-        """Wilson's 95 % interval of the accuracy."""
-        return wilson(self.right, self.of)
 
 
 @dataclass(frozen=True)
@@ -101,7 +67,7 @@ class AnalogyResult:
         """Return the tallies of the groups, such as semantic and syntactic, then the total."""
         sections = self.sections()
         groups = [
-            _sum(name, [tally for tally in sections if tally.name in members])
+            add_up(name, [tally for tally in sections if tally.name in members])
             for name, members in self.questions.groups.items()
         ]
         return [*groups, self.total]
@@ -109,7 +75,7 @@ class AnalogyResult:
     @property
     def total(self) -> Tally:
         """The tally of all questions; the sum of the sections."""
-        return _sum("total", self.sections())
+        return add_up("total", self.sections())
 
     def _tally(self, name: str, places: list[int]) -> Tally:
         outcome = self.outcome[places]
@@ -122,13 +88,6 @@ class AnalogyResult:
             folded=int((self.folded[places] & (outcome != SKIPPED)).sum()),
             of=len(places) if self.count_skipped else answered,
         )
-
-
-def _sum(name: str, tallies: list[Tally]) -> Tally:
-    fields = ("asked", "answered", "right", "folded", "of")
-    return Tally(
-        name, **{field: sum(getattr(tally, field) for tally in tallies) for field in fields}
-    )
 
 
 def evaluate_analogies(
@@ -186,17 +145,15 @@ def ask_analogies(
     if at < 1:
         raise ConfigError(f"--at must be at least 1, not {at}")
     lookup = Lookup(vectors.vocabulary, restrict=restrict, case=case)
-    rows = [_rows(lookup, question) for question in questions.questions]
-    known = [place for place, found in enumerate(rows) if found is not None]
-    outcome = np.full(len(rows), SKIPPED, np.int8)
-    answers = np.full(len(rows), -1, np.int64)
-    folded = np.zeros(len(rows), np.bool_)
-    if known:
-        asked = [found for found in rows if found is not None]
-        given = answer(vectors.matrix[: lookup.rows], _together(asked), method=method, at=at)
-        outcome[known] = given.right
-        answers[known] = given.rows
-        folded[known] = [found.folded for found in asked]
+    known = find_questions(lookup, questions.questions)
+    outcome = np.full(len(questions.questions), SKIPPED, np.int8)
+    answers = np.full(len(outcome), -1, np.int64)
+    folded = np.zeros(len(outcome), np.bool_)
+    if len(known.places):
+        given = answer(vectors.matrix[: lookup.rows], known.rows, method=method, at=at)
+        outcome[known.places] = given.right
+        answers[known.places] = given.rows
+        folded[known.places] = known.folded
     return AnalogyResult(
         questions,
         outcome,
@@ -209,45 +166,4 @@ def ask_analogies(
         method=method,
         at=at,
         count_skipped=count_skipped,
-    )
-
-
-@dataclass(frozen=True)
-class _Found:
-    """A question whose words are all known, as rows."""
-
-    abc: tuple[int, int, int]
-    accepted: list[int]
-    banned: list[int]
-    folded: bool
-
-
-def _rows(lookup: Lookup, question: Analogy) -> _Found | None:
-    """Look all words up; None where one is missing, which is noted.
-
-    Where any word needed folding, all of the question is folded: every spelling of the words asked
-    is kept from answering, and any spelling of an answer is right.
-    """
-    asked = [(word, *lookup.find(word)) for word in question[1:4]]
-    answers = [(word, *lookup.find(word)) for word in question.answers]
-    missing = [word for word, row, _ in asked if row is None]
-    if all(row is None for _, row, _ in answers):
-        missing += [word for word, _, _ in answers]
-    if missing:
-        lookup.missing.update(dict.fromkeys(missing, 1))
-        return None
-    a, b, c = (row for _, row, _ in asked if row is not None)
-    found = [(row, by_folding) for _, row, by_folding in answers if row is not None]
-    banned, accepted = [a, b, c], [row for row, _ in found]
-    folded = any(by_folding for _, _, by_folding in asked) or any(by for _, by in found)
-    if folded or lookup.case == "fold":
-        banned = [row for one in banned for row in lookup.spellings(one)]
-        accepted = [row for one in accepted for row in lookup.spellings(one)]
-    return _Found((a, b, c), [row for row in accepted if row not in banned], banned, folded)
-
-
-def _together(asked: list[_Found]) -> RowQuestions:
-    a, b, c = np.array([found.abc for found in asked], np.int64).T
-    return RowQuestions(
-        a, b, c, [found.accepted for found in asked], [found.banned for found in asked]
     )

@@ -83,11 +83,13 @@ class Lookup:
         return word if self.case == "exact" else word.casefold()
 
     def _everywhere(self) -> dict[str, int]:
-        """Return the first row of the missing words in the whole vocabulary."""
+        """Return the first row of the missing words behind the rows that may be asked."""
+        exact = self.case == "exact"
         wanted = {self._key(word) for word in self.missing}
         found: dict[str, int] = {}
-        for row, word in enumerate(self.vocabulary):
-            key = self._key(word)
+        rest = islice(self.vocabulary, self.rows, None)
+        for row, word in enumerate(rest, start=self.rows):
+            key = word if exact else word.casefold()
             if key in wanted:
                 found.setdefault(key, row)
         return found
