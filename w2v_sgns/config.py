@@ -164,7 +164,7 @@ class RunOptions:
 
     output: Path | None = None  # model file to write; None: nothing is written
     threads: int = 0  # 0: every processor this process may use
-    memory: str | int | None = None  # bytes for token ids, as 4000000000 or "4G"; None: a quarter
+    memory: str | int | None = None  # bytes for ids and words, as 4000000000 or "4G"; None: 1/4
     force: bool = False  # replace an existing output
     save_vocab: str | Path | None = None  # write the words and their counts here
     read_vocab: str | Path | None = None  # take words and counts from here, not from the corpus

@@ -5,7 +5,7 @@ Needs the package pyarrow (extra `arrow`), which is imported only here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -17,7 +17,7 @@ from w2v_sgns.formats.rows import Loaded, Rows, Selection
 from w2v_sgns.formats.source import Source
 from w2v_sgns.vectors.neighbours import nearest
 
-__all__ = ["TITLE", "load", "matches", "write"]
+__all__ = ["TITLE", "check_installed", "load", "matches", "write", "write_rows"]
 
 TITLE = "Parquet (.parquet)"
 MAGIC = b"PAR1"
@@ -162,6 +162,40 @@ def write(stream: BinaryIO, matrix: NDArray[np.float32], vocabulary: Vocabulary)
         with pa.parquet.ParquetWriter(stream, schema) as writer:
             for batch in _batches(pa, schema, matrix, vocabulary):
                 writer.write_batch(batch)
+    except pa.ArrowException as error:
+        raise OutputError(f"Parquet cannot be written: {error!s:.300}") from error
+
+
+def check_installed(what: str) -> None:
+    """Refuse Parquet where pyarrow is missing.
+
+    Raises:
+        FormatError: pyarrow is not installed.
+    """
+    _pyarrow(what)
+
+
+def write_rows(stream: BinaryIO, rows: Iterable[NDArray[np.float32]], dim: int) -> None:
+    """Write vectors without words: one column `vector`.
+
+    Args:
+        stream: takes the bytes.
+        rows: blocks (n, dim).
+        dim: numbers in a vector.
+
+    Raises:
+        FormatError: pyarrow is not installed.
+        OutputError: pyarrow cannot write.
+    """
+    pa = _pyarrow("the output")
+    kind = pa.list_(pa.float32(), dim)
+    schema = pa.schema([("vector", kind)])
+    try:
+        with pa.parquet.ParquetWriter(stream, schema) as writer:
+            for some in rows:
+                flat = pa.array(np.ascontiguousarray(some).reshape(-1))
+                column = pa.FixedSizeListArray.from_arrays(flat, dim)
+                writer.write_batch(pa.record_batch([column], schema=schema))
     except pa.ArrowException as error:
         raise OutputError(f"Parquet cannot be written: {error!s:.300}") from error
 

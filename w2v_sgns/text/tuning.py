@@ -30,6 +30,9 @@ __all__ = ["Tables", "Tuned", "check_memory", "tune"]
 
 Matrix = NDArray[np.float32]
 Tell = Callable[["Tuned"], None]
+# A loss this small is float32's own error. Its gradient is noise, which Adagrad and Adam would blow
+# up to full steps: such a batch has nothing to teach.
+NOISE = 1e-6
 LOG_MOST = math.log(MOST_SCALE)
 
 
@@ -161,7 +164,8 @@ class _Tuner:
         X, Y = _split(units, len(some))
         masked = ids if self.config.duplicates == "mask" else None
         found = self._loss(X, Y, masked, None if log_q is None else log_q[ids])
-        self._send_back(texts, found, lr)
+        if not abs(found.loss) < NOISE:
+            self._send_back(texts, found, lr)
         return found.loss
 
     def _loss(
