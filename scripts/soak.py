@@ -48,8 +48,8 @@ def main() -> None:
     before, after = mean(rest[:third]), mean(rest[-third:])
     change = after / before - 1
     print(
-        f"{len(resident)} rounds: {before / 1e6:.1f} MB in the first third, {after / 1e6:.1f} MB in "
-        f"the last ({100 * change:+.2f} %), {min(rest) / 1e6:.1f} to {max(rest) / 1e6:.1f} MB"
+        f"{len(resident)} rounds: {before / 1e6:.1f} MB in the first third, {after / 1e6:.1f} MB "
+        f"in the last ({100 * change:+.2f} %), {min(rest) / 1e6:.1f} to {max(rest) / 1e6:.1f} MB"
     )
     sys.exit(abs(change) > MOST)
 
