@@ -79,7 +79,18 @@ def export(
             sys.stdout.buffer, loaded.matrix, loaded.vocabulary, kind=kind, dtype=dtype
         )
     else:
-        written = write(out, loaded.matrix, loaded.vocabulary, kind=kind, dtype=dtype, force=force)
+        written = write(
+            out,
+            loaded.matrix,
+            loaded.vocabulary,
+            kind=kind,
+            dtype=dtype,
+            weights=loaded.weights,
+            log_scale=loaded.log_scale,
+            force=force,
+        )
+    if loaded.weights is not None and kind.name != "folder":
+        _tell("note        the words' learned weights are left out; --format folder keeps them")
     _tell(_summary(written, loaded, dtype))
 
 
