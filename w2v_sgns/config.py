@@ -164,7 +164,7 @@ class RunOptions:
 
     output: Path | None = None  # model file to write; None: nothing is written
     threads: int = 0  # 0: every processor this process may use
-    memory: str | int | None = None  # bytes for token ids, as 4000000000 or "4G"; None: a quarter
+    memory: str | int | None = None  # bytes for ids and words, as 4000000000 or "4G"; None: 1/4
     force: bool = False  # replace an existing output
     save_vocab: str | Path | None = None  # write the words and their counts here
     read_vocab: str | Path | None = None  # take words and counts from here, not from the corpus
@@ -173,6 +173,7 @@ class RunOptions:
     resume: str | Path | None = None  # a checkpoint to go on from
     stop_after: int | None = None  # stop with a checkpoint after so many epochs of them all
     log_json: str | Path | None = None  # write every event here as a line of JSON
+    plot: str | Path | None = None  # draw loss, learning rate and words/s here at the end
 
     def __post_init__(self) -> None:
         """Check every range."""

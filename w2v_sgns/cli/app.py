@@ -30,6 +30,7 @@ from w2v_sgns.cli import (
     odd,
     pairs,
     phrases,
+    plot,
     search,
     similar,
     train,
@@ -90,6 +91,7 @@ app.command("odd")(odd.odd)
 app.command("eval")(eval.evaluate)
 app.command("classes")(classes.classes)
 app.command("map")(map.draw_map)
+app.add_typer(plot.plot, name="plot")
 app.command("info")(info.info)
 app.command("export")(export.export)
 app.command("pairs")(pairs.pairs)

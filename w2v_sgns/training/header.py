@@ -115,6 +115,8 @@ def _notes(stats: CorpusStats) -> Iterator[str]:
             f"{_many(stats.marked_tokens, 'token')} begin with a byte order mark (U+FEFF), such "
             f"as {stats.marked_word!a}: a word of its own; were files joined by cat?"
         )
+    if stats.counted_on_disk:
+        yield from _pruned(stats)
     if stats.long_tokens:
         yield f"{_many(stats.long_tokens, 'token')} dropped by --max-token-bytes"
     if stats.types_unseen:
@@ -123,6 +125,17 @@ def _notes(stats: CorpusStats) -> Iterator[str]:
         yield (
             f"words have {stats.bytes_read // stats.tokens_read:,} bytes on average: text written "
             "without blanks must be segmented first"
+        )
+
+
+def _pruned(stats: CorpusStats) -> Iterator[str]:
+    """Say what became of words that were too many for memory."""
+    yield "the words outgrew a quarter of --memory and were counted on disk; every count is exact"
+    if stats.least_count > 1:
+        yield (
+            f"words seen fewer than {stats.least_count:,} times were left out to fit --memory "
+            f"({_many(stats.types_read - stats.types_counted, 'type')}, "
+            f"{_many(stats.tokens_read - stats.tokens_counted, 'token')}): raise it to keep them"
         )
 
 
