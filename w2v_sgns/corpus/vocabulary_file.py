@@ -60,16 +60,22 @@ def read_vocabulary(path: Path | str) -> Vocabulary:
 
     Raises:
         CorpusError: the file cannot be read.
-        VocabularyError: a line without a count, a count that is none, a word given twice.
+        VocabularyError: a line without a count, a count below 1, a word given twice.
     """
     found: dict[bytes, int] = {}
     for number, line in _lines(path):
         word, count = _word_and_count(line, f"{path}: line {number:,}")
         if number == 1 and (word, count) == (SENTENCE_END, 0):
             continue  # word2vec.c's first row
+        if count < 1:
+            raise VocabularyError(
+                f"{path}: line {number:,}: {_shown(word)} has the count 0; leave it out"
+            )
         if word in found:
             raise VocabularyError(f"{path}: line {number:,}: {_shown(word)} was there before")
         found[word] = count
+    if sum(found.values()) > _MOST:
+        raise VocabularyError(f"{path}: the counts add up to more than {_MOST:,}")
     rows = sorted(found.items(), key=lambda row: (-row[1], row[0]))
     return Vocabulary.from_words([word for word, _ in rows], np.array([n for _, n in rows], int))
 
