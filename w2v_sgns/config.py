@@ -173,6 +173,7 @@ class RunOptions:
     resume: str | Path | None = None  # a checkpoint to go on from
     stop_after: int | None = None  # stop with a checkpoint after so many epochs of them all
     log_json: str | Path | None = None  # write every event here as a line of JSON
+    plot: str | Path | None = None  # draw loss, learning rate and words/s here at the end
 
     def __post_init__(self) -> None:
         """Check every range."""

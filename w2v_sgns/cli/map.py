@@ -49,7 +49,7 @@ def draw_map(
 
     In the page: search, the nearest words of a word, analogies, colours by class.
     """
-    from w2v_sgns.formats.rows import plural
+    from w2v_sgns.formats.findings import plural
     from w2v_sgns.machine import human_bytes
     from w2v_sgns.plots.map import build_map, check_map, open_words, save_map
 

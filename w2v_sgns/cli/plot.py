@@ -35,7 +35,7 @@ def curve(
     debug: DebugOption = False,
 ) -> None:
     """Draw loss, learning rate and words/s of one or several trainings."""
-    from w2v_sgns.formats.rows import plural
+    from w2v_sgns.formats.findings import plural
     from w2v_sgns.plots.curve import check_curve, draw_curve, read_log
 
     check_curve(output, force=force)

@@ -156,6 +156,15 @@ LogJson = Annotated[
     ),
 ]
 
+Plot = Annotated[
+    Path | None,
+    option(
+        "--plot",
+        "Draw the loss here at the end: .png, .svg, .html (extra: plot).",
+        panel=RUN,
+        metavar="FILE",
+    ),
+]
 Output = Annotated[
     Path,
     typer.Option("-o", "--output", metavar="FILE", help="Model to write.", rich_help_panel=RUN),

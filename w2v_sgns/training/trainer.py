@@ -20,6 +20,7 @@ from w2v_sgns.errors import CorpusError
 from w2v_sgns.machine import total_memory
 from w2v_sgns.model import Model
 from w2v_sgns.training.checkpoint import checkpoint_path
+from w2v_sgns.training.curve import CurvePlot
 from w2v_sgns.training.events import Event, Progress
 from w2v_sgns.training.holdout import HeldOut, held_note, hold_out_lines
 from w2v_sgns.training.init import Frozen, Given, frozen_rows, read_given
@@ -89,13 +90,11 @@ def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
     check_outputs(source, _outputs(plan), force=options.force)
     given = None if plan.checkpoint else read_given(config)
     threads = thread_count(options)
+    resumed = plan.checkpoint is not None
+    watch = progress or (lambda event: None)
     with (
-        JsonLog(
-            options.log_json,
-            config,
-            progress or (lambda event: None),
-            append=plan.checkpoint is not None,
-        ) as say,
+        CurvePlot(options.plot, watch, force=options.force or resumed) as drawn,
+        JsonLog(options.log_json, config, drawn, append=resumed) as say,
         when_compiling(_once(lambda: say(Event(phase="compile")))),
         counted(source, options, say, **_selection(plan, given)) as text,
     ):
@@ -112,8 +111,9 @@ def _outputs(plan: Plan) -> dict[str, Path | str | None]:
         MODEL_OUTPUT: options.output,
         "--save-vocab": options.save_vocab,
     }
-    if plan.checkpoint is None:  # a resumed run goes on with both
+    if plan.checkpoint is None:  # a resumed run goes on with them
         outputs["--log-json"] = options.log_json
+        outputs["--plot"] = options.plot
         if options.output is not None:
             outputs[CHECKPOINT] = checkpoint_path(options.output)
     return outputs

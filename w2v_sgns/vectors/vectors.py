@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from w2v_sgns.corpus.vocabulary import Vocabulary, decode_word
+from w2v_sgns.corpus.vocabulary import Vocabulary, decode_word, first_rows
 from w2v_sgns.errors import ConfigError, FormatError, UnknownWordError
 from w2v_sgns.vectors.neighbours import nearest, unit
 from w2v_sgns.vectors.products import nearest_by_product
@@ -57,18 +57,21 @@ class Vectors:
         *,
         limit: int | None = None,
         words: Iterable[str | bytes] | None = None,
+        read_vocab: Path | str | None = None,
     ) -> Self:
         """Open the input vectors of any readable file, or only its first rows or some words.
 
-        What is odd about the file is told by a FormatWarning.
+        With `read_vocab` the words get the counts of a vocabulary file. What is odd about the
+        file is told by a FormatWarning.
 
         Raises:
             FormatError: missing, damaged or of an unknown kind.
+            VocabularyError: the vocabulary file is damaged or lacks a word.
             ConfigError: `limit` is below 1.
         """
         from w2v_sgns.formats import load_vectors
 
-        loaded = load_vectors(path, limit=limit, words=words)
+        loaded = load_vectors(path, limit=limit, words=words, read_vocab=read_vocab)
         return cls(loaded.matrix, loaded.vocabulary)
 
     def save(self, path: Path | str, *, format: str | None = None, force: bool = False) -> None:
@@ -97,10 +100,7 @@ class Vectors:
     @cached_property
     def key_to_index(self) -> dict[str, int]:
         """The first row of every word; built when first asked for."""
-        rows: dict[str, int] = {}
-        for row, word in enumerate(self.vocabulary):
-            rows.setdefault(word, row)
-        return rows
+        return first_rows(self.index_to_key)
 
     def __len__(self) -> int:
         return len(self.vocabulary)
