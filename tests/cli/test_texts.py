@@ -165,6 +165,20 @@ def test_two_towers_answer_similar_and_encode(tuned: Path) -> None:
     assert not np.array_equal(np.load(tuned / "query.npy"), np.load(tuned / "document.npy"))
 
 
+def test_export_keeps_weights_in_a_folder_and_says_where_it_does_not(tuned: Path) -> None:
+    out = tuned / "weighted.safetensors"
+    pairs = tuned / "pairs.tsv"
+    done = run("pairs", pairs, *model(tuned), "-o", out, "--weights", "--quiet", "--epochs", 1)
+    assert done.exit_code == 0, done.output
+    texts = tuned / "docs.txt"
+    assert run("export", tuned / "folder", "--format", "folder", "-m", out).exit_code == 0
+    for source, rows in ((out, "a.npy"), (tuned / "folder", "b.npy")):
+        assert run("encode", texts, "-o", tuned / rows, "-m", source).exit_code == 0
+    assert np.load(tuned / "a.npy") == pytest.approx(np.load(tuned / "b.npy"), abs=1e-6)
+    done = run("export", tuned / "plain.vec", "-m", out)
+    assert "weights are left out; --format folder keeps them" in done.stderr
+
+
 def test_malformed_lines_are_listed(tuned: Path) -> None:
     bad = tuned / "bad.tsv"
     bad.write_text("a lamp\tthe lamp\nonly one\na tent\tthe tent\nx\ty\tz\tw\n")

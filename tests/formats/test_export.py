@@ -199,6 +199,30 @@ def test_nothing_at_all_can_be_written(tmp_path: Path) -> None:
         assert load(tmp_path / "v.npy").matrix.shape == (0, 5)
 
 
+def test_a_folder_keeps_weights_and_scale_of_a_model_tuned_on_pairs(tmp_path: Path) -> None:
+    model = small_model(("king", "queen", "of"))
+    weights = np.array([2.0, 0.5, 0.0], np.float32)
+    model.extras = {"word_weights": weights, "log_scale": np.array(1.5, np.float32)}
+    model.save(tmp_path / "m.safetensors")
+    for which, rows in (("input", model.E), ("output", model.Ep)):
+        loaded = load_which(tmp_path / "m.safetensors", Selection(2), which=which)
+        assert np.array_equal(loaded.weights, weights[:2])
+        write(
+            tmp_path / which,
+            loaded.matrix,
+            loaded.vocabulary,
+            kind=format_named("folder", ""),
+            weights=loaded.weights,
+            log_scale=loaded.log_scale,
+        )
+        again = load(tmp_path / which)
+        assert np.array_equal(again.matrix[:2], rows[:2] * weights[:2, None])
+        about = json.loads((tmp_path / which / "config.json").read_text())
+        assert about["log_scale"] == 1.5
+    some = load_which(tmp_path / "m.safetensors", Selection(None, frozenset({b"of", b"king"})))
+    assert some.weights.tolist() == [2.0, 0.0]
+
+
 @pytest.mark.parametrize("by", ["", "__", " ", "\n", "\udc00"])
 def test_a_replacement_is_one_character(by: str) -> None:
     with pytest.raises(ConfigError, match="one character that is no blank"):

@@ -291,6 +291,12 @@ def test_mined_documents_join_the_hard_negatives() -> None:
     assert (chosen >= 0).all()
 
 
+@pytest.fixture(params=[1, 2048])
+def block_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("w2v_sgns.text.optimizers.BLOCK_ROWS", request.param)
+
+
+@pytest.mark.usefixtures("block_rows")
 def test_adagrad_by_hand() -> None:
     x = np.array([1.0, 2.0, 3.0], np.float32)
     h = np.zeros(3)
@@ -303,6 +309,7 @@ def test_adagrad_by_hand() -> None:
     assert x == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.usefixtures("block_rows")
 def test_adam_by_hand() -> None:
     x = np.array([[1.0, 1.0], [2.0, 2.0]], np.float32)
     m, v, n = np.zeros((2, 2)), np.zeros((2, 2)), np.zeros(2)

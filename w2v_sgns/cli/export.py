@@ -116,7 +116,18 @@ def export(
             sys.stdout.buffer, loaded.matrix, loaded.vocabulary, kind=kind, dtype=dtype
         )
     else:
-        written = write(out, loaded.matrix, loaded.vocabulary, kind=kind, dtype=dtype, force=force)
+        written = write(
+            out,
+            loaded.matrix,
+            loaded.vocabulary,
+            kind=kind,
+            dtype=dtype,
+            weights=loaded.weights,
+            log_scale=loaded.log_scale,
+            force=force,
+        )
+    if loaded.weights is not None and kind.name != "folder":
+        warn("the words' learned weights are left out; --format folder keeps them")
     typer.echo(_summary(written, loaded, dtype), err=True)
 
 

@@ -125,6 +125,8 @@ def write(
     *,
     kind: Format | None = None,
     dtype: str = "float32",
+    weights: NDArray[np.float32] | None = None,
+    log_scale: float | None = None,
     force: bool = False,
 ) -> Written:
     """Write vectors to a file, two files or a folder, whole or not at all.
@@ -135,6 +137,8 @@ def write(
         vocabulary: V words.
         kind: the format, from :func:`format_named`.
         dtype: float32, or float16 and int8 where the format has them.
+        weights: (V,), what each word counts in a text; only a folder keeps it.
+        log_scale: of a tuning on pairs; only a folder keeps it.
         force: replace what is there.
 
     Raises:
@@ -154,7 +158,9 @@ def write(
         with replacing_all(files, force=force) as (numbers, words):
             projector.write(numbers, words, matrix, vocabulary)
     elif kind.name == "folder":
-        files = folder.write(path, matrix, vocabulary, force=force)
+        files = folder.write(
+            path, matrix, vocabulary, weights=weights, log_scale=log_scale, force=force
+        )
     else:
         with replacing(path, force=force, suffixes=None) as stream:
             _write_one(stream, kind, matrix, vocabulary, dtype, error)

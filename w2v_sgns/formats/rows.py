@@ -50,6 +50,8 @@ class Loaded:
         notes: sentences on what is odd about the file.
         format: its name, for people.
         dtype: how it stores numbers.
+        weights: float32 (V,), what each word counts in a text; None: all the same.
+        log_scale: t of a tuning on pairs, whose logits are e^t times a cosine.
     """
 
     matrix: NDArray[np.float32]
@@ -58,6 +60,8 @@ class Loaded:
     notes: tuple[str, ...] = ()
     dtype: str = "float32"
     story: dict[str, Any] = field(default_factory=dict)
+    weights: NDArray[np.float32] | None = None
+    log_scale: float | None = None
 
 
 class Rows:

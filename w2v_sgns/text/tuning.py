@@ -134,7 +134,8 @@ class _Tuner:
     def _pooled(self, tokens: Tokens, table: int) -> Matrix:
         rows = self.tables.rows[table]
         out = np.empty((len(tokens), rows.shape[1]), np.float32)
-        pool(rows, self.tables.weights, tokens.ids, tokens.offsets, out, np.empty(len(out), "f4"))
+        totals, known = np.empty(len(out), np.float32), np.empty(len(out), np.int64)
+        pool(rows, self.tables.weights, tokens.ids, tokens.offsets, out, totals, known)
         return out
 
     def _step(
@@ -212,7 +213,8 @@ class _Texts:
         self.offsets = np.concatenate([[0], np.cumsum(lengths)])
         self.means = np.empty((len(lengths), self.table.shape[1]), np.float32)
         self.totals = np.empty(len(lengths), np.float32)
-        pool(self.table, self.weights, self.ids, self.offsets, self.means, self.totals)
+        known = np.empty(len(lengths), np.int64)
+        pool(self.table, self.weights, self.ids, self.offsets, self.means, self.totals, known)
         self.unit = self.means.copy()
         scale_to_unit(self.unit)
 

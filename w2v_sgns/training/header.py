@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from w2v_sgns.config import WHOLE_LINE, TrainConfig
 from w2v_sgns.machine import human_bytes
+from w2v_sgns.training.needs import model_bytes
 
 if TYPE_CHECKING:
     from w2v_sgns.corpus import CorpusStats
@@ -35,6 +36,11 @@ def header(
     yield (
         f"memory      {human_bytes(matrices)} for E and Ep, "
         f"{human_bytes(4 * stats.tokens_kept)} for token ids {where}"
+    )
+    model = model_bytes(stats.types_kept, config.dim)
+    yield (
+        f"disk        {human_bytes(model)} for the model, up to {human_bytes(2 * model)} more for "
+        "checkpoints"
     )
     yield f"pairs       {pairs_text(config)}"
     sample = effective_sample(config.sample, stats.tokens_kept)
