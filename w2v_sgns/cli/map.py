@@ -55,7 +55,7 @@ def draw_map(
 
     check_map(out, method=method, force=force)
     vectors = open_words(model, top=top, words=words)
-    if method == "tsne":
+    if method == "tsne" and len(vectors) > 1000:  # fewer take seconds
         _tell(f"t-SNE       {len(vectors):,} words; 10,000 take a minute and a half or more")
     drawn = build_map(vectors, method=method, seed=seed)
     if drawn.left_out:
