@@ -113,6 +113,8 @@ def _read(file: Path, *, strict: bool) -> Questions:
         raise FormatError(f"{lines[0]} ({len(lines):,} malformed lines, --strict)")
     if questions.header:
         warn(f"{questions.header}: skipped as a header")
+    for unread in questions.unread:
+        warn(f"{unread}: no list of words and answers; left out")
     for line in lines[:MOST_LINES]:
         warn(line)
     if len(lines) > MOST_LINES:

@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from w2v_sgns.config import TextOptions
+from w2v_sgns.corpus.text import utf8_pieces
 from w2v_sgns.errors import FormatError
 from w2v_sgns.evaluation.questions import (
     Analogies,
@@ -29,6 +31,7 @@ __all__ = ["alternatives", "is_alternatives", "read_lines", "read_questions"]
 GOOGLE, BATS, PAIRS = "analogies", "alternatives", "pairs"
 LINES_LOOKED_AT = 200
 MOST_BYTES = 1 << 30  # a larger file is no list of questions
+PIECE_BYTES = 1 << 20
 HEAD_BYTES = 512  # looked at, to say what a useless file is
 NO_SECTION = "(no section)"
 SEPARATOR = re.compile(r"\s*[,;]\s*")
@@ -53,7 +56,9 @@ def read_questions(path: Path | str) -> Questions:
     if kind == PAIRS:
         return _pairs(path, lines)
     if kind == BATS:
-        questions, malformed = alternatives(path, lines)
+        questions, malformed = alternatives(path, lines, path.stem)
+        if not questions:
+            raise FormatError(f"{path}: a question needs two lines of different words")
         return Analogies(str(path), "word lists (BATS)", malformed, questions=questions)
     raise _unusable(path, lines)
 
@@ -61,17 +66,22 @@ def read_questions(path: Path | str) -> Questions:
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines that are neither blank nor a comment, with their numbers.
 
+    The text is UTF-8, or what a byte order mark says; bytes that are neither stay what they are.
+
     Raises:
         FormatError: missing, unreadable or much too large.
+        CorpusError: the byte order mark promises what is not there.
     """
     try:
         if path.stat().st_size > MOST_BYTES:
             raise FormatError(f"{path}: too large for a file of questions")
-        raw = path.read_bytes()
+        with path.open("rb") as stream:
+            pieces = utf8_pieces(stream, TextOptions(), name=str(path), piece_bytes=PIECE_BYTES)
+            text = b"".join(pieces).decode("utf-8", "surrogateescape")
     except OSError as error:
         raise FormatError(f"{path}: cannot be read: {error.strerror}") from error
-    text = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
-    for number, line in enumerate(text.split("\n"), start=1):
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    for number, line in enumerate(lines, start=1):
         line = line.strip()
         if line and not line.startswith("#"):
             yield number, line
@@ -98,9 +108,14 @@ def _line_kind(line: str) -> str:
 
 
 def is_alternatives(line: str) -> bool:
-    """Return whether a line is a word, a tab, and its answers with slashes between."""
-    fields = line.split("\t")
-    return len(fields) == 2 and all(field.strip() for field in fields)
+    """Return whether a line is a word and its answers with slashes between."""
+    return len(_word_and_answers(line)) == 2
+
+
+def _word_and_answers(line: str) -> list[str]:
+    """Split at tabs, else at blanks."""
+    fields = line.split("\t") if "\t" in line else line.split()
+    return [field.strip() for field in fields if field.strip()]
 
 
 def _google(path: Path, lines: list[tuple[int, str]]) -> Analogies:
@@ -124,26 +139,29 @@ def _google(path: Path, lines: list[tuple[int, str]]) -> Analogies:
     return Analogies(str(path), "analogies (Google)", malformed, questions=questions, groups=groups)
 
 
-def alternatives(path: Path, lines: list[tuple[int, str]]) -> tuple[list[Analogy], list[Malformed]]:
+def alternatives(
+    path: Path, lines: list[tuple[int, str]], section: str
+) -> tuple[list[Analogy], list[Malformed]]:
     """Read `word<TAB>answer/answer/…` and ask of every line with every other as the example.
 
-    The example's first answer is its b; any answer of the line that is asked counts as right.
+    The example's first answer is its b; any answer of the line that is asked counts as right. A
+    word is no example for itself.
     """
     entries: list[tuple[str, tuple[str, ...]]] = []
     malformed: list[Malformed] = []
     for number, line in lines:
-        word, _, rest = line.partition("\t")
-        answers = tuple(answer.strip() for answer in rest.split("/") if answer.strip())
-        if answers and word.strip() and "\t" not in rest.strip():
-            entries.append((word.strip(), answers))
+        word, *rest = _word_and_answers(line)
+        answers = tuple(answer.strip() for answer in "".join(rest).split("/") if answer.strip())
+        if answers and len(rest) == 1:
+            entries.append((word, answers))
         else:
             message = "needed: a word, a tab, and its answers with / between"
             malformed.append(Malformed(str(path), number, message))
     questions = [
-        Analogy(path.stem, a, b[0], c, answers)
-        for place, (a, b) in enumerate(entries)
-        for other, (c, answers) in enumerate(entries)
-        if place != other
+        Analogy(section, a, b[0], c, answers)
+        for a, b in entries
+        for c, answers in entries
+        if a != c
     ]
     return questions, malformed
 

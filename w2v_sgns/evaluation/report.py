@@ -190,6 +190,7 @@ def document(result: Result) -> dict[str, Any]:
     common["missing"] = [vars(missing) for missing in result.missing]
     common["malformed"] = [vars(line) for line in result.questions.malformed]
     common["header"] = result.questions.header
+    common["unread"] = list(result.questions.unread)
     return common
 
 
