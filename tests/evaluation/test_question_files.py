@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -142,7 +144,7 @@ def test_a_word_is_no_example_for_itself(tmp_path: Path) -> None:
         ("d", "e", "a"),
         ("d", "e", "a"),
     ]
-    with pytest.raises(FormatError, match="two lines of different words"):
+    with pytest.raises(FormatError, match="no usable questions"):
         read_questions(write(tmp_path / "E02.txt", "a\tb\na\tc\n"))
 
 
@@ -205,6 +207,9 @@ def test_a_semeval_folder(tmp_path: Path) -> None:
         (b"a b c\n", "its first line is 'a b c'"),
         (b": only\n: sections\n", "its first line is ': only'"),
         (b"\x00\x01\x02\x03" * 200, "looks like"),
+        (b"a b\x00\nc d\x00\n" * 9, "looks like unknown binary data"),
+        (b"a\tb\nc d e f g\nh i j k l\n", "its first line is 'a\\tb'"),
+        (b"two words\n", "its first line is 'two words'"),
     ],
 )
 def test_what_cannot_be_asked_is_said_to_be_what_it_is(
@@ -216,6 +221,19 @@ def test_what_cannot_be_asked_is_said_to_be_what_it_is(
     message = str(caught.value)
     assert message.startswith(f"{path}: no usable questions, no usable pairs; {seen}")
     assert "\n" not in message
+
+
+def test_a_mark_that_lies_and_a_pipe(tmp_path: Path) -> None:
+    path = write(tmp_path / "q", b"\xff\xfe\x00")
+    with pytest.raises(FormatError, match="byte order mark of UTF-16 or UTF-32, but is no such"):
+        read_questions(path)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = Thread(target=pipe.write_bytes, args=(b"nothing to ask\n",))
+    writer.start()
+    with pytest.raises(FormatError, match="its first line is 'nothing to ask'"):
+        read_questions(pipe)  # and does not wait for a second writer
+    writer.join()
 
 
 def test_a_missing_file_and_an_empty_folder(tmp_path: Path) -> None:

@@ -155,7 +155,8 @@ class _Judge:
         """Return every model's answers to one file."""
         from w2v_sgns.evaluation.analogy import RESTRICT, ask_analogies
         from w2v_sgns.evaluation.questions import Analogies, Pairs, Relations
-        from w2v_sgns.evaluation.similarity import ask_pairs, ask_relations
+        from w2v_sgns.evaluation.relations import ask_relations
+        from w2v_sgns.evaluation.similarity import ask_pairs
 
         default = RESTRICT if isinstance(questions, Analogies) else 0
         restrict = default if self.restrict is None else self.restrict

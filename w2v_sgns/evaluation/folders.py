@@ -14,7 +14,8 @@ from collections import Counter
 from pathlib import Path
 
 from w2v_sgns.errors import FormatError
-from w2v_sgns.evaluation.files import alternatives, is_alternatives, read_lines
+from w2v_sgns.evaluation.files import alternatives, are_alternatives
+from w2v_sgns.evaluation.lines import read_lines
 from w2v_sgns.evaluation.questions import (
     Analogies,
     Analogy,
@@ -54,11 +55,11 @@ def _bats(folder: Path, files: list[Path]) -> Analogies:
     unread: list[str] = []
     stems = Counter(path.stem for path in files)
     for path in files:
-        lines = list(read_lines(path))
+        text = read_lines(path)
         name = path.stem
         if stems[name] > 1:  # a section of its own all the same
             name = path.relative_to(folder).with_suffix("").as_posix()
-        found, faults = alternatives(path, lines, name) if _holds_alternatives(lines) else ([], [])
+        found, faults = alternatives(text, name) if are_alternatives(text) else ([], [])
         if not found:
             unread.append(str(path))
             continue
@@ -76,10 +77,6 @@ def _bats(folder: Path, files: list[Path]) -> Analogies:
     return Analogies(
         str(folder), layout, malformed, unread=unread, questions=questions, groups=groups
     )
-
-
-def _holds_alternatives(lines: list[tuple[int, str]]) -> bool:
-    return 2 * sum(is_alternatives(line) for _, line in lines) > len(lines)
 
 
 def _semeval(folder: Path, files: list[Path], gold: list[Path]) -> Relations:
@@ -113,7 +110,7 @@ def _place(path: Path) -> tuple[int, str]:
 def _rated(path: Path) -> tuple[list[Pair], list[Malformed]]:
     pairs: list[Pair] = []
     malformed: list[Malformed] = []
-    for number, line in read_lines(path):
+    for number, line in read_lines(path).numbered:
         rated = RATED.fullmatch(line)
         if rated:
             pairs.append(Pair(rated[2].strip(), rated[3].strip(), float(rated[1])))
@@ -124,5 +121,5 @@ def _rated(path: Path) -> tuple[list[Pair], list[Malformed]]:
 
 def _typical(path: Path) -> list[tuple[str, str]]:
     """Return the typical pairs; the other lines of the file are instructions to people."""
-    found = [TYPICAL_PAIR.fullmatch(line) for _, line in read_lines(path)]
+    found = [TYPICAL_PAIR.fullmatch(line) for _, line in read_lines(path).numbered]
     return [(pair[1], pair[2]) for pair in found if pair]

@@ -12,7 +12,8 @@ from typing import Any
 from w2v_sgns.evaluation.analogy import AnalogyResult
 from w2v_sgns.evaluation.comparison import Difference, Result
 from w2v_sgns.evaluation.lookup import Missing
-from w2v_sgns.evaluation.similarity import RelationResult, SimilarityResult
+from w2v_sgns.evaluation.relations import RelationResult
+from w2v_sgns.evaluation.similarity import SimilarityResult
 from w2v_sgns.evaluation.statistics import Interval
 from w2v_sgns.evaluation.tally import Tally
 
