@@ -1,13 +1,14 @@
 #!/usr/bin/env python
 """How fast a text becomes token ids, and in how much memory.
 
-    python scripts/bench_scan.py CORPUS [--rounds 5] [--min-count 5]
+    python scripts/bench_scan.py CORPUS [--rounds 5] [--min-count 5] [--types 10000000]
 
 Prints medians over rounds that alternate between one thread and two: tokens per second of
 processor time (all threads together) and of wall time, for counting alone (split, hash, count,
-provisional ids) and for all of load_corpus; for w2v phrases, reading
-and writing included; then the peak memory of load_corpus in a fresh process. It trains nothing and
-compares with no other program.
+provisional ids) and for all of load_corpus; for w2v phrases, reading and writing included; then
+the peak memory of load_corpus in a fresh process. With --types the same for two made texts of so
+many types: four tokens a type, Zipf-like, and every token a type of its own. It trains nothing
+and compares with no other program.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
+
+import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -30,6 +34,8 @@ from w2v_sgns.corpus.phrases import find_phrases
 from w2v_sgns.corpus.pieces import Pieces
 
 ENOUGH = 1 << 40  # bytes: the ids stay in memory
+LETTERS, LINE, AT_ONCE = 6, 1000, 1_000_000  # of a made word; tokens of a line, and made at once
+SPREAD = 123_456_791  # without a common factor with 26: rank · SPREAD mod 26^6 has no twins
 
 
 def count(path: Path, threads: int) -> None:
@@ -100,6 +106,45 @@ def report_speed(path: Path, min_count: int, rounds: int) -> None:
         print(f"{what:10} 2 threads are {speedup:.2f} × as fast as one (wall, median of rounds)")
 
 
+def make_text(path: Path, types: int, repeated: int) -> None:
+    """Write every type once, in random order, and 1/rank draws so many times as often among it."""
+    generator = np.random.default_rng(1)
+    order = generator.permutation(types)
+    with path.open("wb") as stream:
+        for start in range(0, types, AT_ONCE):
+            once = order[start : start + AT_ONCE]
+            drawn = types ** generator.random(repeated * once.size)
+            ranks = np.concatenate([once, drawn.astype(np.int64) - 1])
+            stream.write(made_words(generator.permutation(ranks)))
+
+
+def made_words(ranks: np.ndarray) -> bytes:
+    """Return a word of six letters for each rank, in lines."""
+    codes = ranks.astype(np.uint64) * np.uint64(SPREAD) % np.uint64(26**LETTERS)
+    text = np.full((ranks.size, LETTERS + 1), ord(" "), np.uint8)
+    for place in range(LETTERS):
+        text[:, place] = ord("a") + codes % np.uint64(26)
+        codes //= np.uint64(26)
+    text[LINE - 1 :: LINE, LETTERS] = text[-1, LETTERS] = ord("\n")
+    return text.tobytes()
+
+
+def report_many_types(types: int, rounds: int) -> None:
+    """Print speed and memory on texts of many types."""
+    with tempfile.TemporaryDirectory() as folder:
+        for repeated in (3, 0):
+            path = Path(folder) / f"{1 + repeated}-tokens-a-type.txt"
+            make_text(path, types, repeated)
+            report_speed(path, 1, rounds)
+            measure_memory(path, 1)
+
+
+def measure_memory(path: Path, min_count: int) -> None:
+    """Report memory in a process of its own."""
+    again = [sys.executable, __file__, str(path), "--memory-only", "--min-count", str(min_count)]
+    subprocess.run(again, check=True)
+
+
 def report_phrases(path: Path, rounds: int) -> None:
     """Print the median speed of reading, joining phrases and writing, on one thread."""
 
@@ -121,6 +166,7 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--min-count", type=int, default=5)
+    parser.add_argument("--types", type=int, default=0, help="of made texts as well")
     parser.add_argument("--memory-only", action="store_true", help="in this process, no speed")
     options = parser.parse_args()
     if options.memory_only:
@@ -128,8 +174,9 @@ def main() -> None:
         return
     report_speed(options.corpus, options.min_count, options.rounds)
     report_phrases(options.corpus, options.rounds)
-    again = [sys.executable, __file__, str(options.corpus), "--memory-only"]
-    subprocess.run([*again, "--min-count", str(options.min_count)], check=True)
+    measure_memory(options.corpus, options.min_count)
+    if options.types:
+        report_many_types(options.types, options.rounds)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,11 @@
 
     scripts/fuzz_formats.py --count 10000 --seed 1
 
-Each mutation cuts, flips, splices or lies in the header. Reading must give rows that fit their
-words, or a FormatError of one line that names the file; any other exception, and memory beyond
-what the bytes could hold, is a finding: printed with the seed that makes it, exit code 1.
+Each mutation cuts, flips, splices or lies in the header; one file in five is packed after that.
+Reading must give rows that fit their words, or a FormatError of one line that names the file (a
+ResourceError where what is packed promises more than the disk has room for); any other exception,
+and memory beyond what the bytes could hold, is a finding: printed with the seed that makes it, exit
+code 1.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ import numpy as np
 
 from w2v_sgns.config import TrainConfig
 from w2v_sgns.corpus.vocabulary import Vocabulary
-from w2v_sgns.errors import FormatError
+from w2v_sgns.errors import FormatError, ResourceError
 from w2v_sgns.formats import load
 from w2v_sgns.formats.export import format_named, write
 from w2v_sgns.formats.rows import Loaded
@@ -107,12 +109,12 @@ def _mutated_once(data: bytes, other: bytes, rng: random.Random) -> bytes:
     return data[:place] + raw[:size] + data[place + size :]
 
 
-def fault_of(path: Path, data: bytes) -> str | None:
-    """Read the file; return what is wrong with how that went."""
+def fault_of(path: Path, data: bytes, *, packed: bool) -> str | None:
+    """Read the file, which holds `data`; return what is wrong with how that went."""
     slack = XZ_SLACK if b"7zXZ" in data else SLACK
     tracemalloc.start()
     try:
-        fault = _fault_of(path)
+        fault = _fault_of(path, packed)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -120,11 +122,13 @@ def fault_of(path: Path, data: bytes) -> str | None:
     return fault or (None if peak <= most else f"peak {peak:,} bytes for {len(data):,}")
 
 
-def _fault_of(path: Path) -> str | None:
+def _fault_of(path: Path, packed: bool) -> str | None:
     try:
         loaded = load(path)
-    except FormatError as error:
+    except (FormatError, ResourceError) as error:
         text = str(error)
+        if isinstance(error, ResourceError) and not packed:
+            return f"ResourceError: {text}"
         return None if text.startswith(str(path.parent)) and "\n" not in text else f"says {text!r}"
     except Exception as error:  # the point of it all
         return f"{type(error).__name__}: {error}"
@@ -147,9 +151,10 @@ def run(count: int, seed: int, folder: Path) -> Iterator[str]:
         rng = random.Random(seed * 1_000_003 + number)
         name, other = rng.choice(names), rng.choice(names)
         data = mutated(files[name], files[other], rng)
+        packed = rng.randrange(5) == 0
         file = folder / "file.npy"
-        file.write_bytes(data)
-        fault = fault_of(file, data)
+        file.write_bytes(gzip.compress(data, 1) if packed else data)
+        fault = fault_of(file, data, packed=packed)
         if fault is not None:
             yield f"seed {seed} number {number} ({name}): {fault}"
 

@@ -92,6 +92,11 @@ class TrainConfig(TextOptions):
     max_vocab: int | None = None  # only the most frequent words; None: all
     keep_words: str | Path | None = None  # a file of words that stay, however rare
     seed: int = 1
+    init: str | Path | None = None  # vectors to start from, in any readable format
+    grow_vocab: bool = False  # init's words all stay, the corpus's new ones are added
+    freeze: str | Path | None = None  # a file of words whose rows stay as init has them
+    holdout: float = 0.0  # share of lines that are not trained on, for their loss
+    patience: int | None = None  # epochs without a better held-out loss before training stops
 
     def __post_init__(self) -> None:
         """Check every range."""
@@ -107,6 +112,12 @@ class TrainConfig(TextOptions):
         _whole("seed", self.seed, 0, MAX_SEED)
         _real("lr", self.lr, above=0.0, most=MOST_LR)
         _flag_value("fixed_window", self.fixed_window)
+        self._check_start()
+        _real("holdout", self.holdout, least=0.0, most=0.5)
+        if self.patience is not None:
+            _whole("patience", self.patience, 1, 1_000_000)
+            if not self.holdout:
+                raise ConfigError("--patience watches the held-out loss; give --holdout 0.01 too")
         _real("sample", self.sample, least=0.0)
         _real("noise_exponent", self.noise_exponent, least=-10.0, most=10.0)
         if self.min_lr is not None:
@@ -114,6 +125,13 @@ class TrainConfig(TextOptions):
             if self.min_lr > self.lr:
                 raise ConfigError(f"--min-lr {self.min_lr:g} is above --lr {self.lr:g}")
         _one_of("collisions", self.collisions, COLLISIONS)
+
+    def _check_start(self) -> None:
+        """Refuse what only makes sense with vectors to start from."""
+        _flag_value("grow_vocab", self.grow_vocab)
+        for name in ("grow_vocab", "freeze"):
+            if getattr(self, name) and self.init is None:
+                raise ConfigError(f"{_flag(name)} needs vectors to start from: --init FILE")
 
     @property
     def final_lr(self) -> float:
@@ -124,8 +142,9 @@ class TrainConfig(TextOptions):
         """Return the settings under their names, ready for JSON."""
         text = {field.name for field in fields(TextOptions)}
         settings = dict(sorted(asdict(self).items(), key=lambda item: item[0] in text))
-        if self.keep_words is not None:  # no folder of this machine is stored with a model
-            settings["keep_words"] = Path(self.keep_words).name
+        for name in ("keep_words", "init", "freeze"):
+            if settings[name] is not None:  # no folder of this machine is stored with a model
+                settings[name] = Path(settings[name]).name
         return settings
 
     @classmethod
@@ -145,7 +164,7 @@ class RunOptions:
 
     output: Path | None = None  # model file to write; None: nothing is written
     threads: int = 0  # 0: every processor this process may use
-    memory: str | int | None = None  # bytes for token ids, as 4000000000 or "4G"; None: a quarter
+    memory: str | int | None = None  # bytes for ids and words, as 4000000000 or "4G"; None: 1/4
     force: bool = False  # replace an existing output
     save_vocab: str | Path | None = None  # write the words and their counts here
     read_vocab: str | Path | None = None  # take words and counts from here, not from the corpus
@@ -153,6 +172,8 @@ class RunOptions:
     checkpoint_every: float | None = None  # minutes; None: 10, and at epoch ends a minute apart
     resume: str | Path | None = None  # a checkpoint to go on from
     stop_after: int | None = None  # stop with a checkpoint after so many epochs of them all
+    log_json: str | Path | None = None  # write every event here as a line of JSON
+    plot: str | Path | None = None  # draw loss, learning rate and words/s here at the end
 
     def __post_init__(self) -> None:
         """Check every range."""

@@ -139,3 +139,13 @@ def test_a_packed_file_that_is_cut_says_after_how_many_rows(tmp_path: Path) -> N
     (tmp_path / "v.bin").write_bytes(packed[: len(packed) // 2])
     with pytest.raises(FormatError, match=r"gzip data ended early.*; 2,\d\d\d rows were read"):
         load(tmp_path / "v.bin")
+
+
+def test_a_blank_in_a_word_is_suspected(tmp_path: Path) -> None:
+    """The rows after it are read from wrong places, and here the file even ends where it should."""
+    rows = np.array([[1, 2, 3], [1, 2, 3]], np.float32)
+    raw = b"2 3\nnew york " + rows[0].tobytes() + b"\nqueen " + rows[1].tobytes() + b"\n"
+    (tmp_path / "v.bin").write_bytes(raw)
+    assert "1 word holds a line end (row 2): did a word ahead hold a blank?" in str(
+        load(tmp_path / "v.bin").notes
+    )

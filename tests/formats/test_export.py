@@ -14,6 +14,7 @@ from w2v_sgns import Model, Vectors
 from w2v_sgns.corpus.vocabulary import Vocabulary
 from w2v_sgns.errors import ConfigError, FormatError, OutputError
 from w2v_sgns.formats import describe, load, load_vectors
+from w2v_sgns.formats.blanks import replace_blanks
 from w2v_sgns.formats.export import FORMATS, format_named, write
 from w2v_sgns.formats.rows import Selection
 from w2v_sgns.formats.which import load_which
@@ -196,3 +197,48 @@ def test_nothing_at_all_can_be_written(tmp_path: Path) -> None:
     for name in ("text", "binary", "safetensors", "npy"):
         vectors(()).save(tmp_path / "v.npy", format=name, force=True)
         assert load(tmp_path / "v.npy").matrix.shape == (0, 5)
+
+
+def test_a_folder_keeps_weights_and_scale_of_a_model_tuned_on_pairs(tmp_path: Path) -> None:
+    model = small_model(("king", "queen", "of"))
+    weights = np.array([2.0, 0.5, 0.0], np.float32)
+    model.extras = {"word_weights": weights, "log_scale": np.array(1.5, np.float32)}
+    model.save(tmp_path / "m.safetensors")
+    for which, rows in (("input", model.E), ("output", model.Ep)):
+        loaded = load_which(tmp_path / "m.safetensors", Selection(2), which=which)
+        assert np.array_equal(loaded.weights, weights[:2])
+        write(
+            tmp_path / which,
+            loaded.matrix,
+            loaded.vocabulary,
+            kind=format_named("folder", ""),
+            weights=loaded.weights,
+            log_scale=loaded.log_scale,
+        )
+        again = load(tmp_path / which)
+        assert np.array_equal(again.matrix[:2], rows[:2] * weights[:2, None])
+        about = json.loads((tmp_path / which / "config.json").read_text())
+        assert about["log_scale"] == 1.5
+    some = load_which(tmp_path / "m.safetensors", Selection(None, frozenset({b"of", b"king"})))
+    assert some.weights.tolist() == [2.0, 0.0]
+
+
+@pytest.mark.parametrize("by", ["", "__", " ", "\n", "\udc00"])
+def test_a_replacement_is_one_character(by: str) -> None:
+    with pytest.raises(ConfigError, match="one character that is no blank"):
+        replace_blanks(Vocabulary.from_words(["a b"]), by)
+
+
+@pytest.mark.parametrize(
+    "words", [["new_york", "new york"], ["new york", "new_york"], ["a b", "a\tb"]]
+)
+def test_a_replacement_makes_no_word_twice(words: list[str]) -> None:
+    with pytest.raises(OutputError, match=r"1 word would be written as words that are there"):
+        replace_blanks(Vocabulary.from_words(words), "_")
+
+
+def test_replacements_beyond_ascii_and_bytes_that_are_no_text() -> None:
+    words = Vocabulary.from_words([b"a \xff\v", b"b", b"\\ "], [3, 2, 1])
+    found, changed = replace_blanks(words, "·")
+    assert list(found.iter_bytes()) == ["a·".encode() + b"\xff\xc2\xb7", b"b", b"\\\xc2\xb7"]
+    assert (changed, found.counts.tolist()) == (2, [3, 2, 1])

@@ -12,7 +12,7 @@ import pytest
 
 from w2v_sgns import Vectors
 from w2v_sgns.corpus.vocabulary import Vocabulary
-from w2v_sgns.errors import FormatError
+from w2v_sgns.errors import ConfigError, FormatError
 from w2v_sgns.formats import describe, load, safetensors
 from w2v_sgns.formats.rows import Selection
 
@@ -187,6 +187,31 @@ def test_parquet(tmp_path: Path) -> None:
         )
         with pytest.raises(FormatError, match=r"needed: |is missing"):
             load(tmp_path / "o.parquet")
+
+
+def test_neighbours_in_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyarrow", reason="needs pyarrow: pip install -e '.[arrow]'")
+    from pyarrow.parquet import read_table
+
+    from w2v_sgns.formats import arrow
+    from w2v_sgns.formats.export import format_named, with_neighbors, write
+
+    rows = np.random.default_rng(1).standard_normal((30, 4)).astype(np.float32)
+    vectors = Vectors(rows, Vocabulary.from_words(map(str, range(30))))
+    monkeypatch.setattr(arrow, "BATCH_ROWS", 7)
+    monkeypatch.setattr(arrow, "MOST_SEARCHED", 29)
+    kind = format_named("parquet", "")
+    write(tmp_path / "none", rows, vectors.vocabulary, kind=kind)
+    assert "neighbors" not in read_table(tmp_path / "none").column_names
+    write(tmp_path / "three", rows, vectors.vocabulary, kind=with_neighbors(kind, 3))
+    table = read_table(tmp_path / "three")["neighbors"].to_pylist()
+    for word, found in enumerate(table):
+        expected = vectors.most_similar(str(word), topn=3)
+        assert found["ids"] == [int(near) for near, _ in expected]
+        assert np.allclose(found["distances"], [1 - cosine for _, cosine in expected], atol=1e-6)
+    for other, number in ((kind, -1), (format_named("text", ""), 3)):
+        with pytest.raises(ConfigError, match="--neighbors "):
+            with_neighbors(other, number)
 
 
 def test_mutated_files(tmp_path: Path) -> None:

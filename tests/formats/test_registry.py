@@ -29,6 +29,8 @@ UNKNOWN = {
     "bytes": (b"\xff\xd8\xff\xe0\x00\x10", "unknown binary data (ff d8 ff e0 00 10)"),
     "control": (b"\x01\x02\x03", "unknown binary data"),
     "zeros": (bytes(600), "zero bytes"),
+    "blanks": (b"\n \r\n", "nothing but blanks"),
+    "gzip of blanks": (gzip.compress(b"\n"), "gzip data of nothing but blanks"),
 }
 
 

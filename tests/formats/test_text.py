@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from fractions import Fraction
 from pathlib import Path
 
@@ -10,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from w2v_sgns.errors import FormatError
-from w2v_sgns.formats import FormatWarning, load, load_vectors
+from w2v_sgns.errors import FormatError, ResourceError
+from w2v_sgns.formats import FormatWarning, load, load_vectors, rows
 from w2v_sgns.formats.digits import read_rows, write_rows
 from w2v_sgns.formats.rows import Loaded, Selection
 
@@ -164,3 +165,44 @@ def test_the_library_warns(tmp_path: Path) -> None:
     (tmp_path / "v.txt").write_bytes(b"a 1 2\na 1 2\n")
     with pytest.warns(FormatWarning, match=r"v\.txt: 1 duplicate word \(row 2\)"):
         assert len(load_vectors(tmp_path / "v.txt")) == 1
+
+
+def test_a_row_with_one_number_too_many_is_told(tmp_path: Path) -> None:
+    (tmp_path / "v").write_text("4 2\nking 1 2 3\nqueen 1 2\n7  1  2\nnew york 1 2\n")
+    found = load(tmp_path / "v")
+    assert list(found.vocabulary) == ["king 1", "queen", "7", "new york"]
+    (note,) = found.notes
+    assert note.startswith(
+        "1 word ends with a number behind a blank (row 1): a row with one number"
+    )
+
+
+def test_a_header_of_many_digits_is_a_header(tmp_path: Path) -> None:
+    (tmp_path / "v").write_text("99999999999999999999 2\nking 1 2\nqueen 1 2\n")
+    with pytest.raises(FormatError, match=r"byte 0: bad header: 99,999,999,999,999,999,999 rows"):
+        load(tmp_path / "v")
+
+
+def test_lines_that_end_like_those_of_old_macs(tmp_path: Path) -> None:
+    (tmp_path / "v").write_bytes(b"2 2\rking 1 2\rqueen 3 4\r")
+    with pytest.raises(FormatError, match=r"is text \('2 2.*with \\r alone for line ends; use tr"):
+        load(tmp_path / "v")
+
+
+@pytest.mark.parametrize("free", [0, rows.SPARE_BYTES + rows.STEP_BYTES - 1])
+def test_reading_stops_before_the_memory_is_used_up(
+    free: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bomb: 60 MB of rows, 100 kB packed; and a plain file, refused at once."""
+    line = b"king" + b" 0.5" * 300 + b"\n"
+    (tmp_path / "v").write_bytes(gzip.compress(line * 50_000, 1))
+    assert len(load(tmp_path / "v", keep=False).vocabulary) == 1
+    monkeypatch.setattr(rows, "available_memory", lambda: free)
+    with pytest.raises(
+        ResourceError, match=r"v: needs 33\.6 MB more of memory after 2\d,\d{3} rows"
+    ):
+        load(tmp_path / "v")
+    (tmp_path / "v").write_bytes(b"50000 300\n" + line * 50_000)
+    monkeypatch.setattr(rows, "available_memory", lambda: 60_000_000)
+    with pytest.raises(ResourceError, match=r"needs 60 MB more of memory after 0 rows, 60 MB are"):
+        load(tmp_path / "v")

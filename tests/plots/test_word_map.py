@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 from base64 import b64decode, b64encode
@@ -18,6 +19,7 @@ from w2v_sgns import Vectors
 from w2v_sgns.cli.app import app
 from w2v_sgns.corpus.vocabulary import Vocabulary
 from w2v_sgns.errors import ConfigError
+from w2v_sgns.plots import layout
 from w2v_sgns.plots import map as module
 from w2v_sgns.plots.layout import lay_out
 from w2v_sgns.plots.map import build_map, map_page, open_words
@@ -180,13 +182,13 @@ def test_words_of_a_file(file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["a.gif"], "must end in .html"),
+        (["a.gif"], "must end in .html or .png or .svg"),
         (["missing/a.html"], "make it first"),
         (["a.html", "--top", "0"], "--top must be at least 1, not 0"),
         (["a.html", "--method", "magic"], "--method must be one of pca"),
         (["a.html", "--seed", "-1"], "--seed must be at least 0"),
         (["a.html", "--words", "missing.txt"], "missing.txt"),
-        (["."], "must end in .html"),
+        (["."], "must end in .html or .png or .svg"),
     ],
 )
 def test_refusals_are_one_line_and_leave_nothing(
@@ -227,3 +229,59 @@ def test_too_many_words_are_refused(file: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ConfigError, match=r"8 words are too many .* at most 5; use --top N"):
         open_words(file)
     assert len(open_words(file, top=5)) == 5
+
+
+needs_tsne = pytest.mark.skipif(
+    importlib.util.find_spec("openTSNE") is None,
+    reason="needs openTSNE: pip install -e '.[plot]' (.ci/run does)",
+)
+
+
+@needs_tsne
+def test_tsne_keeps_neighbours_together_where_pca_cannot() -> None:
+    """Twelve groups in as many directions: on the map, too, a word's nearest are of its group."""
+    truth = np.repeat(np.arange(12), 20)
+    matrix = np.eye(12)[truth] + 0.3 * rows(240, 12)
+    directions = (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float32)
+
+    def own_share(method: str) -> float:
+        places = lay_out(directions, method=method).places.astype(float)
+        distances = ((places[:, None] - places[None]) ** 2).sum(axis=2)
+        closest = distances.argsort(axis=1)[:, 1:6]
+        return float((truth[closest] == truth[:, None]).mean())
+
+    assert own_share("tsne") > 0.9 > own_share("pca")
+
+
+@needs_tsne
+def test_tsne_depends_on_the_seed_alone() -> None:
+    directions = rows(60, 5)
+    first, second = (lay_out(directions, method="tsne", seed=seed) for seed in (1, 1))
+    np.testing.assert_array_equal(first.places, second.places)
+    assert first.variance is None
+    assert np.abs(first.places).max() == pytest.approx(1)
+    other = lay_out(directions, method="tsne", seed=2)
+    assert (other.places != first.places).any()
+
+
+@needs_tsne
+@pytest.mark.parametrize("matrix", [np.ones((9, 3)), rows(9, 1), rows(4, 2)], ids=str)
+def test_tsne_of_next_to_nothing(matrix: np.ndarray) -> None:
+    found = lay_out(matrix.astype(np.float32), method="tsne")
+    assert np.isfinite(found.places).all()
+
+
+@needs_tsne
+def test_tsne_needs_a_few_words(file: Path, tmp_path: Path) -> None:
+    done = run(file, tmp_path / "a.html", "--top", "3", "--method", "tsne")
+    assert done.exit_code == 1
+    assert done.stderr == ("w2v: --method tsne needs at least 4 words, not 3; use --method pca\n")
+
+
+def test_tsne_without_its_library_is_one_sentence(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(layout, "find_spec", lambda name: None)
+    done = run(file, tmp_path / "a.html", "--method", "tsne")
+    assert done.exit_code == 1
+    assert done.stderr.endswith("pip install 'w2v-sgns[plot]', or use pca\n")

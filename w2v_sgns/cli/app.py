@@ -22,12 +22,16 @@ from w2v_sgns import __version__
 from w2v_sgns.cli import (
     analogy,
     classes,
+    encode,
     eval,
     export,
     info,
     map,
     odd,
+    pairs,
     phrases,
+    plot,
+    search,
     similar,
     train,
     vocab,
@@ -87,8 +91,12 @@ app.command("odd")(odd.odd)
 app.command("eval")(eval.evaluate)
 app.command("classes")(classes.classes)
 app.command("map")(map.draw_map)
+app.add_typer(plot.plot, name="plot")
 app.command("info")(info.info)
 app.command("export")(export.export)
+app.command("pairs")(pairs.pairs)
+app.command("encode")(encode.encode)
+app.command("search")(search.search)
 
 
 def _print_version(value: bool) -> None:

@@ -85,8 +85,8 @@ MemoryOption = Annotated[
     str | None,
     option(
         "--memory",
-        "Keep token ids in memory up to this size (512M, 4G), else in a temporary file; "
-        "a quarter of the machine's unless given.",
+        "Room for the text (512M, 4G): half for token ids, a quarter for words; beyond that, "
+        "temporary files. A quarter of the machine's unless given.",
         panel=RUN,
         metavar="SIZE",
     ),

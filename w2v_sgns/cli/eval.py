@@ -15,6 +15,8 @@ from w2v_sgns.cli.output import Markdown, Terminal, shown, warn, write_json
 if TYPE_CHECKING:
     from w2v_sgns.evaluation.comparison import Difference, Result
     from w2v_sgns.evaluation.questions import Questions
+    from w2v_sgns.evaluation.retrieval import QueryDocuments, ScoredTexts
+    from w2v_sgns.text import Encoder
     from w2v_sgns.vectors import Vectors
 
 __all__ = ["evaluate"]
@@ -27,7 +29,8 @@ def evaluate(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="Analogies (Google, BATS folder), word pairs with scores, SemEval-2012 folder.",
+            help="Analogies (Google, BATS folder), word pairs with scores, SemEval-2012 folder; "
+            "pairs of texts with scores, or query<TAB>document.",
         ),
     ],
     model: Annotated[
@@ -69,6 +72,16 @@ def evaluate(
             "--count-skipped", help="Unknown words: the question is wrong, the pair has cosine 0."
         ),
     ] = False,
+    pool: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--pool",
+            metavar="DOCS",
+            help="A document a line: what the queries of query<TAB>document search; again for "
+            "more files. [default: the file's own documents]",
+            show_default=False,
+        ),
+    ] = None,
     shared_vocabulary: Annotated[
         bool,
         typer.Option("--shared-vocabulary", help="Cut all models to the words in common."),
@@ -80,7 +93,7 @@ def evaluate(
     json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Judge vectors by analogies and word pairs; what a FILE holds is told by its content.
+    """Judge vectors by analogies, pairs of words or texts; a FILE's content tells which.
 
     The report says how many questions were asked, how many the model could answer, and which words
     it lacks. Malformed lines are listed on stderr.
@@ -90,7 +103,7 @@ def evaluate(
     options = {"case": case, "count_skipped": count_skipped}
     analogy_options = {"method": method, "at": at}
     paths = model or [Path(os.environ.get("W2V_MODEL") or DEFAULT_MODEL)]
-    questions = [_read(file, strict=strict) for file in files]
+    questions = [_read(file, pool or [], strict=strict) for file in files]
     judge = _Judge(paths, restrict, options, analogy_options, shared=shared_vocabulary)
     results = [judge.ask(one) for one in questions]
     _warn_of_undefined(results)
@@ -102,12 +115,16 @@ def evaluate(
         typer.echo("\n" * (place > 0) + "\n".join(_report(paths, answers, style)))
 
 
-def _read(file: Path, *, strict: bool) -> Questions:
+def _read(file: Path, pool: list[Path], *, strict: bool) -> Questions:
     """Read a file and tell, on stderr, which of its lines are no questions."""
     from w2v_sgns.errors import FormatError
     from w2v_sgns.evaluation.files import read_questions
+    from w2v_sgns.evaluation.retrieval import holds_texts, read_text_questions
 
-    questions = read_questions(file)
+    if pool or holds_texts(file):
+        questions = read_text_questions(file, pool)
+    else:
+        questions = read_questions(file)
     lines = [f"{bad.file}:{bad.line}: {bad.message}" for bad in questions.malformed]
     if strict and lines:
         raise FormatError(f"{lines[0]} ({len(lines):,} malformed lines, --strict)")
@@ -147,7 +164,8 @@ class _Judge:
         if shared and len(paths) < 2:
             raise typer.BadParameter("--shared-vocabulary needs two models or more (-m A -m B)")
         self.models = [load_vectors(path) for path in paths]
-        self.restrict, self.shared = restrict, shared
+        self.paths, self.restrict, self.shared = paths, restrict, shared
+        self._encoders: list[Encoder] | None = None
         self.options, self.analogy_options = options, analogy_options
         self._cut: dict[int, list[Vectors]] = {}
 
@@ -156,8 +174,11 @@ class _Judge:
         from w2v_sgns.evaluation.analogy import RESTRICT, ask_analogies
         from w2v_sgns.evaluation.questions import Analogies, Pairs, Relations
         from w2v_sgns.evaluation.relations import ask_relations
+        from w2v_sgns.evaluation.retrieval import QueryDocuments, ScoredTexts
         from w2v_sgns.evaluation.similarity import ask_pairs
 
+        if isinstance(questions, (QueryDocuments, ScoredTexts)):
+            return self._ask_texts(questions)
         default = RESTRICT if isinstance(questions, Analogies) else 0
         restrict = default if self.restrict is None else self.restrict
         models, options = self._models(restrict), {"restrict": restrict, **self.options}
@@ -168,6 +189,19 @@ class _Judge:
             return [ask_pairs(model, questions, **options) for model in models]
         assert isinstance(questions, Relations)
         return [ask_relations(model, questions, **options) for model in models]
+
+    def _ask_texts(self, questions: QueryDocuments | ScoredTexts) -> list[Result]:
+        from w2v_sgns.evaluation.retrieval import ScoredTexts, ask_documents, ask_scored
+        from w2v_sgns.text import Encoder
+
+        if self.restrict is not None or self.shared:
+            raise typer.BadParameter("--restrict and --shared-vocabulary are for words, not texts")
+        if self._encoders is None:
+            self._encoders = [Encoder.load(path) for path in self.paths]
+        if isinstance(questions, ScoredTexts):
+            skipped = bool(self.options["count_skipped"])
+            return [ask_scored(one, questions, count_skipped=skipped) for one in self._encoders]
+        return [ask_documents(one, questions) for one in self._encoders]
 
     def _models(self, restrict: int) -> list[Vectors]:
         if not self.shared:

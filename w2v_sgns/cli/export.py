@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from w2v_sgns.cli.options import DEFAULT_MODEL, DebugOption, ModelOption
-from w2v_sgns.cli.output import shown
+from w2v_sgns.cli.output import shown, warn
 
 if TYPE_CHECKING:
     from w2v_sgns.formats.export import Written
@@ -38,8 +40,9 @@ def export(
         str,
         typer.Option(
             "--which",
-            metavar="input|output|sum|concat",
-            help="Input vectors, output vectors, or the unit rows of both added or side by side.",
+            metavar="NAME",
+            help="input or output vectors; sum or concat: the unit rows of both added, or side by "
+            "side.",
         ),
     ] = "input",
     normalize: Annotated[
@@ -60,41 +63,90 @@ def export(
         Path | None,
         typer.Option("--words", metavar="FILE", help="Only the words of this file, one a line."),
     ] = None,
+    read_vocab: Annotated[
+        Path | None,
+        typer.Option(
+            "--read-vocab",
+            metavar="FILE",
+            help="Take the words' counts from this vocabulary file (word and count a line).",
+        ),
+    ] = None,
+    space_replacement: Annotated[
+        str | None,
+        typer.Option(
+            "--space-replacement",
+            metavar="CHAR",
+            help="Write CHAR for every blank in a word, which text and binary cannot hold.",
+        ),
+    ] = None,
+    neighbors: Annotated[
+        int | None,
+        typer.Option(
+            "--neighbors",
+            metavar="N",
+            help="Nearest rows written with each row of Parquet, 0: none; else 10 for up to 20,000 "
+            "rows: the time grows with their square.",
+            show_default=False,
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="What is odd about the file is an error.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing output.")] = False,
     debug: DebugOption = False,
 ) -> None:
     """Write vectors in another format, or some of them, or the output vectors."""
+    from w2v_sgns.corpus.vocabulary_file import read_words
     from w2v_sgns.formats import selection
-    from w2v_sgns.formats.export import format_named, write, write_stream
+    from w2v_sgns.formats.counts import with_counts
+    from w2v_sgns.formats.export import format_named, with_neighbors, write, write_stream
     from w2v_sgns.formats.which import load_which
 
     kind = format_named(format or ("text" if out == "-" else None), out)
-    loaded = load_which(
-        model, selection(limit, _read_words(words)), which=which, normalize=normalize
-    )
-    for note in loaded.notes:
-        _tell(f"warning: {shown(str(model))}: {note}")
+    kind = kind if neighbors is None else with_neighbors(kind, neighbors)
+    wanted = selection(limit, None if words is None else read_words(words))
+    loaded = load_which(model, wanted, which=which, normalize=normalize)
+    if read_vocab is not None:
+        loaded = with_counts(loaded, read_vocab)
+    _judge(model, loaded.notes, strict=strict)
+    if space_replacement is not None:
+        loaded = _without_blanks(loaded, space_replacement)
     if out == "-":
         written = write_stream(
             sys.stdout.buffer, loaded.matrix, loaded.vocabulary, kind=kind, dtype=dtype
         )
     else:
-        written = write(out, loaded.matrix, loaded.vocabulary, kind=kind, dtype=dtype, force=force)
-    _tell(_summary(written, loaded, dtype))
+        written = write(
+            out,
+            loaded.matrix,
+            loaded.vocabulary,
+            kind=kind,
+            dtype=dtype,
+            weights=loaded.weights,
+            log_scale=loaded.log_scale,
+            force=force,
+        )
+    if loaded.weights is not None and kind.name != "folder":
+        warn("the words' learned weights are left out; --format folder keeps them")
+    typer.echo(_summary(written, loaded, dtype), err=True)
 
 
-def _read_words(path: Path | None) -> list[bytes] | None:
-    """Return the lines of a file of words, without their ends; blank lines are no words."""
-    if path is None:
-        return None
-    from w2v_sgns.formats.source import Source
+def _judge(model: Path, notes: Sequence[str], *, strict: bool) -> None:
+    """Print what is odd about a file, or make an error of it."""
+    if strict and notes:
+        from w2v_sgns.errors import FormatError
 
-    pieces = []
-    with Source(path) as source:
-        while piece := source.read(1 << 20):
-            pieces.append(piece)
-    lines = b"".join(pieces).removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    return [line.removesuffix(b"\r") for line in lines if line.strip()]
+        raise FormatError(f"{model}: {notes[0]} (--strict)")
+    for note in notes:
+        warn(f"warning: {model}: {note}")
+
+
+def _without_blanks(loaded: Loaded, by: str) -> Loaded:
+    from w2v_sgns.formats.blanks import replace_blanks
+
+    vocabulary, changed = replace_blanks(loaded.vocabulary, by)
+    warn(f"blanks become {by} in {changed:,} word{'s' * (changed != 1)}")
+    return replace(loaded, vocabulary=vocabulary)
 
 
 def _summary(written: Written, loaded: Loaded, dtype: str) -> str:
@@ -104,7 +156,3 @@ def _summary(written: Written, loaded: Loaded, dtype: str) -> str:
     if written.error is not None:
         loss = f"; {dtype} changes a row by at most {100 * written.error:.2g} % of its length"
     return f"written     {place}: {rows:,} words × {dim:,}, {written.format}{loss}"
-
-
-def _tell(line: str) -> None:
-    typer.echo(line, err=True)

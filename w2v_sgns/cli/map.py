@@ -17,7 +17,10 @@ DEFAULT_OUT = Path("map.html")
 
 def draw_map(
     out: Annotated[
-        Path, typer.Argument(metavar="[OUT]", help="The file to write: .html.")
+        Path,
+        typer.Argument(
+            metavar="[OUT]", help="The file to write: .html, or .png and .svg (extra: plot)."
+        ),
     ] = DEFAULT_OUT,
     model: ModelOption = DEFAULT_MODEL,
     top: Annotated[
@@ -30,7 +33,11 @@ def draw_map(
     ] = None,
     method: Annotated[
         str,
-        typer.Option("--method", metavar="pca", help="How words find their place."),
+        typer.Option(
+            "--method",
+            metavar="pca|tsne",
+            help="How words find their place; tsne (extra: plot) is better and takes minutes.",
+        ),
     ] = "pca",
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", help="Start of the random numbers.")
@@ -38,11 +45,11 @@ def draw_map(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing output.")] = False,
     debug: DebugOption = False,
 ) -> None:
-    """Draw a map of words: one file to open in any browser, without a network.
+    """Draw a map of words: a page to open in any browser, offline, or a picture.
 
     In the page: search, the nearest words of a word, analogies, colours by class.
     """
-    from w2v_sgns.formats.rows import plural
+    from w2v_sgns.formats.findings import plural
     from w2v_sgns.machine import human_bytes
     from w2v_sgns.plots.map import build_map, check_map, open_words, save_map
 

@@ -103,7 +103,29 @@ MinLearningRate = Annotated[
 ]
 Seed = Annotated[int, _training("--seed", "Start of all random numbers.", "N")]
 
+Init = Annotated[
+    Path | None, _training("--init", "Start from these vectors, in any readable format.", "FILE")
+]
+GrowVocab = Annotated[
+    bool, _training("--grow-vocab", "Keep all words of --init, and add the text's new ones.")
+]
+Freeze = Annotated[
+    Path | None,
+    _training("--freeze", "Words, one a line, whose rows stay as --init has them.", "FILE"),
+]
+
 # --- stopping and going on
+
+Holdout = Annotated[
+    float,
+    _going_on("--holdout", "Keep this share of lines out, and tell their loss.", "SHARE"),
+]
+Patience = Annotated[
+    int | None,
+    _going_on(
+        "--patience", "Stop after N epochs without a lower held-out loss; keep the best.", "N"
+    ),
+]
 
 CheckpointEvery = Annotated[
     float | None,
@@ -124,6 +146,25 @@ StopAfter = Annotated[
 
 # --- output and machine
 
+LogJson = Annotated[
+    Path | None,
+    option(
+        "--log-json",
+        "Write all that happens here, a line of JSON each.",
+        panel=RUN,
+        metavar="FILE",
+    ),
+]
+
+Plot = Annotated[
+    Path | None,
+    option(
+        "--plot",
+        "Draw the loss here at the end: .png, .svg, .html (extra: plot).",
+        panel=RUN,
+        metavar="FILE",
+    ),
+]
 Output = Annotated[
     Path,
     typer.Option("-o", "--output", metavar="FILE", help="Model to write.", rich_help_panel=RUN),

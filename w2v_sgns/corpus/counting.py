@@ -2,11 +2,12 @@
 
 The calling thread reads (and decompresses, which leaves the GIL to others); each worker scans
 whole blocks into a table of its own, without the GIL; results are taken in the text's order.
-Nothing is ordered here.
+A table that is full moves to the disk (see :mod:`overflow`). Nothing is ordered here.
 """
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 
 from w2v_sgns.config import TextOptions
 from w2v_sgns.corpus.normalize import normalizer
+from w2v_sgns.corpus.overflow import Overflow
 from w2v_sgns.corpus.pieces import Pieces, own_copy
 from w2v_sgns.corpus.source import LINE_BREAK, Block, Source
 from w2v_sgns.corpus.store import Ids
@@ -23,6 +25,7 @@ from w2v_sgns.errors import CorpusError
 __all__ = ["BLOCK_BYTES", "Counts", "Progress", "Stop", "check_stop", "count_source", "refuse_nul"]
 
 BLOCK_BYTES = 1 << 20  # about 5 ms of work: large against a block's overhead
+LEAST_TABLE = 1 << 20  # bytes: tables smaller than this are not worth a place on the disk
 
 Progress = Callable[[int, int], None]  # (bytes done, bytes in all; 0: not known)
 Stop = Callable[[], bool]
@@ -30,10 +33,14 @@ Stop = Callable[[], bool]
 
 @dataclass
 class Counts:
-    """What counting found: tables[owner] holds the words of every piece of that owner."""
+    """What counting found: tables[owner] holds the words of every piece of that owner.
+
+    Either all tables are in memory, or all have moved to `overflow`.
+    """
 
     tables: list[WordTable]
     pieces: Pieces
+    overflow: Overflow
     lines: int = 0
     bytes_read: int = 0  # of text as UTF-8: byte order marks are none
     long_tokens: int = 0  # dropped: more bytes than allowed
@@ -56,11 +63,18 @@ class _Scanned:
     invalid_line: int
 
 
+EMPTY = WordTable()  # in the place of a table that is on the disk
+
+
 class _Workers:
     """A pool of threads, each scan on a free table; a context manager that always ends them."""
 
-    def __init__(self, threads: int, text: TextOptions) -> None:
+    def __init__(
+        self, threads: int, text: TextOptions, overflow: Overflow, table_bytes: int | None
+    ) -> None:
         self.tables = [WordTable() for _ in range(threads)]
+        self._overflow, self._lock = overflow, threading.Lock()
+        self._most_bytes = None if table_bytes is None else max(table_bytes // threads, LEAST_TABLE)
         self._most = text.max_token_bytes
         self._normalize = normalizer(text)
         self._free = list(reversed(range(threads)))  # idle tables; the last used is taken first
@@ -88,7 +102,26 @@ class _Workers:
                 found.invalid_line,
             )
         finally:
-            self._free.append(owner)
+            self._free.append(self._relieved(owner))
+
+    def _relieved(self, owner: int) -> int:
+        """Return the number of a table with room: the same, or a new one if it is full."""
+        table = self.tables[owner]
+        if self._most_bytes is None or table.size_bytes <= self._most_bytes:
+            return owner
+        self._overflow.put(owner, table)
+        with self._lock:
+            self.tables[owner] = EMPTY
+            self.tables.append(WordTable())
+            return len(self.tables) - 1
+
+    def relieve_all(self) -> None:
+        """Move what is left to the disk, where anything has gone there."""
+        if self._overflow:
+            for owner, table in enumerate(self.tables):
+                if table is not EMPTY:
+                    self._overflow.put(owner, table)
+            self.tables.clear()
 
     def __enter__(self) -> _Workers:
         return self
@@ -149,12 +182,15 @@ def count_source(
     *,
     threads: int,
     block_bytes: int = BLOCK_BYTES,
+    overflow: Overflow | None = None,
+    table_bytes: int | None = None,
     progress: Progress | None = None,
     stop: Stop | None = None,
 ) -> Counts:
     """Read the source once; count its words and lines; append the provisional ids to `pieces`.
 
-    At most `threads` + 1 blocks are in memory at a time.
+    At most `threads` + 1 blocks are in memory at a time. Tables that exceed `table_bytes`
+    together go to `overflow`, which the caller closes.
 
     Raises:
         CorpusError: the source cannot be read, or holds NUL bytes.
@@ -163,8 +199,10 @@ def count_source(
         KeyboardInterrupt: `stop` said so; the workers have ended.
     """
     waiting: deque[tuple[Future[_Scanned], int]] = deque()  # with the position behind the block
-    with _Workers(threads, source.text) as workers:
-        counts = Counts(workers.tables, pieces)
+    if overflow is None:
+        overflow = Overflow()
+    with _Workers(threads, source.text, overflow, table_bytes) as workers:
+        counts = Counts(workers.tables, pieces, overflow)
         tally = _Tally(counts, source)
 
         def take() -> None:
@@ -186,6 +224,7 @@ def count_source(
             check_stop(stop)
             take()
         tally.end()
+    workers.relieve_all()
     return counts
 
 

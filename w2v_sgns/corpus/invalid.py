@@ -58,8 +58,8 @@ def next_invalid(data: Array, offsets: Array, start: int) -> int:
 
 @compiled
 def count_marked(data: Array, offsets: Array, counts: Array) -> tuple[int, int]:
-    """Return how many tokens begin with U+FEFF, and the first such row (-1: none)."""
-    tokens, first = 0, -1
+    """Return how many tokens begin with U+FEFF, and the row of the most frequent (-1: none)."""
+    tokens, most = 0, -1
     for row in range(offsets.size - 1):
         start = offsets[row]
         if (
@@ -69,6 +69,6 @@ def count_marked(data: Array, offsets: Array, counts: Array) -> tuple[int, int]:
             and data[start + 2] == 0xBF
         ):
             tokens += counts[row]
-            if first < 0:
-                first = row
-    return tokens, first
+            if most < 0 or counts[row] > counts[most]:
+                most = row
+    return tokens, most

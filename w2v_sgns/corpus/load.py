@@ -6,19 +6,20 @@ that importing this module costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from w2v_sgns.config import TextOptions
 from w2v_sgns.corpus.inputs import open_source
 from w2v_sgns.corpus.source import Source
 from w2v_sgns.corpus.stats import Corpus, CorpusStats
-from w2v_sgns.corpus.store import Ids, TokenStore
+from w2v_sgns.corpus.store import MAX_TYPES, Ids, TokenStore
 from w2v_sgns.corpus.vocabulary import Vocabulary
 from w2v_sgns.corpus.vocabulary_file import read_vocabulary, read_words
 
@@ -26,8 +27,11 @@ if TYPE_CHECKING:
     from w2v_sgns.corpus.counting import Counts, Progress, Stop
     from w2v_sgns.corpus.ranking import Ranking
     from w2v_sgns.corpus.selection import Selection, Wanted
+    from w2v_sgns.corpus.totals import WordTotals
 
 __all__ = ["load_corpus"]
+
+_NO_ROW = np.uint32(MAX_TYPES - 1)  # above every word's
 
 
 def load_corpus(
@@ -38,6 +42,7 @@ def load_corpus(
     max_vocab: int | None = None,
     keep_words: Path | str | None = None,
     read_vocab: Path | str | Vocabulary | None = None,
+    known: Vocabulary | None = None,
     threads: int,
     memory_bytes: int,
     progress: Progress | None = None,
@@ -54,8 +59,11 @@ def load_corpus(
         keep_words: a file of words that are kept, whatever their count.
         read_vocab: words and counts that replace the corpus's own: a file, or a vocabulary whose
             counts fall.
+        known: words that stay, however rare, with counts that the corpus's are added to.
         threads: scanning threads, at least 1; the result does not depend on it.
-        memory_bytes: token ids beyond this go to a temporary file, 4 bytes a token.
+        memory_bytes: token ids beyond half of it (4 bytes each) and tables of words beyond a
+            quarter of it go to temporary files. Where even the words together do not fit into
+            that quarter, those below the lowest count that fits are left out (stats.least_count).
         progress: called with (bytes done, bytes in all) after each block.
         stop: asked after each block; true ends the work with KeyboardInterrupt.
         block_bytes: text read at a time, a MiB if not given; the result does not depend on it.
@@ -64,11 +72,12 @@ def load_corpus(
         CorpusError: the text cannot be read, or holds no token, or no pair.
         StreamError: a compressed file is damaged or cut short.
         VocabularyError: fewer than two words are left.
-        ResourceError: no room for the ids on the temporary disk.
+        ResourceError: no room on the temporary disk, or not even the frequent words fit.
         TypeError: no corpus at all: text instead of a path or of lists of words.
         KeyboardInterrupt: `stop` said so.
     """
     from w2v_sgns.corpus.counting import BLOCK_BYTES, count_source
+    from w2v_sgns.corpus.overflow import Overflow
     from w2v_sgns.corpus.pieces import Pieces
     from w2v_sgns.corpus.selection import Wanted
 
@@ -77,24 +86,30 @@ def load_corpus(
         max_vocab=max_vocab,
         keep_words=() if keep_words is None else read_words(keep_words),
         given=read_vocabulary(read_vocab) if isinstance(read_vocab, (str, Path)) else read_vocab,
+        known=known,
     )
     source = open_source(corpus, text)
-    pieces = Pieces(memory_bytes)
+    pieces, overflow = Pieces(memory_bytes // 2), Overflow()
     try:
         counts = count_source(
             source,
             pieces,
             threads=threads,
             block_bytes=block_bytes or BLOCK_BYTES,
+            overflow=overflow,
+            table_bytes=memory_bytes // 4,
             progress=progress,
             stop=stop,
         )
-        return _finished(source, counts, wanted, stop)
+        return _finished(source, counts, wanted, memory_bytes // 4, stop)
     finally:
         pieces.close()
+        overflow.close()
 
 
-def _finished(source: Source, counts: Counts, wanted: Wanted, stop: Stop | None) -> Corpus:
+def _finished(
+    source: Source, counts: Counts, wanted: Wanted, table_bytes: int, stop: Stop | None
+) -> Corpus:
     """Order, select, remap: everything after the text has been read."""
     from w2v_sgns.corpus.refusals import no_pairs, no_tokens, too_few_words
     from w2v_sgns.corpus.remap import longest_line
@@ -103,15 +118,18 @@ def _finished(source: Source, counts: Counts, wanted: Wanted, stop: Stop | None)
     name = _short(source.names)
     if not counts.pieces.tokens:
         raise no_tokens(name, counts.lines, counts.long_tokens)
-    ranks, ranking = _ranked(counts, stop)
-    selection = select(ranking, wanted)
+    if counts.overflow:
+        ranked = _joined(counts, wanted, table_bytes, stop)
+    else:
+        ranked = _ranked(counts, stop)
+    selection = select(ranked.ranking, wanted)
     if len(selection.vocabulary) < 2:
-        raise too_few_words(name, ranking, len(selection.vocabulary), wanted)
+        raise too_few_words(name, ranked.ranking, len(selection.vocabulary), wanted)
     spooled = counts.pieces.spooled
-    store, fingerprint = _compacted(counts, ranks, ranking, selection, stop)
+    store, fingerprint = _compacted(counts, ranked, selection, stop)
     try:
         found = _Found(store, longest_line(store.tokens), fingerprint, spooled)
-        stats = _stats(source, counts, ranking, selection, found)
+        stats = _stats(source, counts, ranked, selection, found)
         if stats.longest_line < 2:
             raise no_pairs(name, stats, wanted)
     except BaseException:
@@ -131,13 +149,9 @@ class _Found:
 
 
 def _stats(
-    source: Source, counts: Counts, ranking: Ranking, selection: Selection, found: _Found
+    source: Source, counts: Counts, ranked: _Ranked, selection: Selection, found: _Found
 ) -> CorpusStats:
-    from w2v_sgns.corpus.invalid import count_marked
-
-    marked, marked_row = count_marked(ranking.data, ranking.offsets, ranking.counts)
-    words = Vocabulary(ranking.data, ranking.offsets)
-    invalid_tokens, invalid_types = _invalid(ranking) if counts.invalid_place else (0, 0)
+    totals = ranked.totals
     return CorpusStats(
         names=source.names,
         labels=source.labels,
@@ -146,41 +160,46 @@ def _stats(
         bytes_read=counts.bytes_read,
         lines=counts.lines,
         longest_line=found.longest_line,
-        tokens_read=int(ranking.counts.sum()),
-        types_read=ranking.counts.size,
+        tokens_read=totals.tokens,
+        types_read=totals.types,
         tokens_kept=found.store.tokens.size,
         types_kept=len(selection.vocabulary),
         types_unseen=selection.unseen,
-        max_count=int(ranking.counts[0]),
+        types_counted=ranked.ranking.counts.size,
+        tokens_counted=int(ranked.ranking.counts.sum()),
+        least_count=ranked.least,
+        counted_on_disk=bool(counts.overflow),
+        max_count=int(ranked.ranking.counts[0]),
         long_tokens=counts.long_tokens,
-        invalid_tokens=invalid_tokens,
-        invalid_types=invalid_types,
+        invalid_tokens=totals.invalid_tokens,
+        invalid_types=totals.invalid_types,
         invalid_place=counts.invalid_place,
-        marked_tokens=int(marked),
-        marked_word=words.word(marked_row) if marked_row >= 0 else None,
+        marked_tokens=totals.marked_tokens,
+        marked_word=totals.marked_word,
         fingerprint=found.fingerprint,
         spooled=found.spooled,
         once=any(member.once for member in source.members),
     )
 
 
-def _invalid(ranking: Ranking) -> tuple[int, int]:
-    """Return how many tokens and types are no UTF-8."""
-    from w2v_sgns.corpus.invalid import next_invalid
+@dataclass(frozen=True)
+class _Ranked:
+    """All words in their final order, and the way from provisional ids to it.
 
-    tokens = types = 0
-    row = next_invalid(ranking.data, ranking.offsets, 0)
-    while row >= 0:
-        tokens += int(ranking.counts[row])
-        types += 1
-        row = next_invalid(ranking.data, ranking.offsets, row + 1)
-    return tokens, types
+    ranks(owner)[row] is the rank of a table's row; len(ranking.counts): it was left out.
+    """
+
+    ranks: Callable[[int], Ids]
+    ranking: Ranking
+    totals: WordTotals
+    least: int = 1  # words seen less often were left out
 
 
-def _ranked(counts: Counts, stop: Stop | None) -> tuple[list[Ids], Ranking]:
-    """Merge the tables and order all words; return each table's ranks by row, and the order."""
+def _ranked(counts: Counts, stop: Stop | None) -> _Ranked:
+    """Merge the tables and order all words."""
     from w2v_sgns.corpus.counting import check_stop
     from w2v_sgns.corpus.ranking import rank_words
+    from w2v_sgns.corpus.totals import WordTotals
 
     first, *others = counts.tables
     counts.tables.clear()  # each is freed once its words are taken over
@@ -196,15 +215,32 @@ def _ranked(counts: Counts, stop: Stop | None) -> tuple[list[Ids], Ranking]:
     check_stop(stop)
     first.drop_index()
     ranking = rank_words(first.data, first.offsets, first.counts)
-    return [ranking.ranks, *(ranking.ranks[rows] for rows in maps)], ranking
+    totals = WordTotals()
+    totals.add(ranking.data, ranking.offsets, ranking.counts, invalid=bool(counts.invalid_place))
+    ranks = [ranking.ranks, *(ranking.ranks[rows] for rows in maps)]
+    return _Ranked(ranks.__getitem__, ranking, totals)
+
+
+def _joined(counts: Counts, wanted: Wanted, table_bytes: int, stop: Stop | None) -> _Ranked:
+    """Add up the tables that are on the disk and order the words that fit."""
+    from w2v_sgns.corpus.counting import LEAST_TABLE, check_stop
+    from w2v_sgns.corpus.ranking import rank_words
+
+    named = [*wanted.keep_words, *(wanted.given.iter_bytes() if wanted.given else ())]
+    joined = counts.overflow.join(
+        max(table_bytes, LEAST_TABLE),
+        named=named,
+        invalid=bool(counts.invalid_place),
+        check=lambda: check_stop(stop),
+    )
+    ranking = rank_words(*joined.words)
+    left_out = np.uint32(ranking.counts.size)
+    rank_of = np.append(ranking.ranks, left_out)[joined.places]
+    return _Ranked(counts.overflow.ranks(rank_of), ranking, joined.totals, joined.least)
 
 
 def _compacted(
-    counts: Counts,
-    ranks: list[Ids],
-    ranking: Ranking,
-    selection: Selection,
-    stop: Stop | None,
+    counts: Counts, ranked: _Ranked, selection: Selection, stop: Stop | None
 ) -> tuple[TokenStore, str]:
     """Remap all ids and drop what is not selected; return the store and the fingerprint."""
     from w2v_sgns.corpus.counting import check_stop
@@ -212,13 +248,16 @@ def _compacted(
 
     digest = blake2b(digest_size=32)
     kept = len(selection.vocabulary)
+    ranking, rows = ranked.ranking, selection.rows
+    if rows is not None:  # and one for the words left out
+        rows = np.append(rows, _NO_ROW)
 
     def shorten(ids: Ids, owner: int) -> tuple[int, bool]:
         check_stop(stop)
-        to_ranks(ids, ranks[owner])
+        to_ranks(ids, ranked.ranks(owner))
         digest.update(_little_endian(ids, "<u4"))
-        if selection.rows is not None:
-            to_ranks(ids, selection.rows)
+        if rows is not None:
+            to_ranks(ids, rows)
         return keep_below(ids, kept)
 
     store = counts.pieces.compact(shorten)

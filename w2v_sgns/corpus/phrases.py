@@ -26,7 +26,7 @@ from w2v_sgns.corpus.bigrams import (
 from w2v_sgns.corpus.source import SEPARATORS
 from w2v_sgns.corpus.stats import Corpus
 from w2v_sgns.corpus.vocabulary import Vocabulary, decode_word
-from w2v_sgns.errors import ConfigError, CorpusError
+from w2v_sgns.errors import ConfigError, CorpusError, ResourceError
 
 __all__ = ["SCORERS", "Phrase", "PhraseText", "find_phrases"]
 
@@ -90,7 +90,13 @@ def find_phrases(
     Raises:
         ConfigError: a setting is out of range.
         CorpusError: a word holds a blank, so that it could not be written as one.
+        ResourceError: words were left out for memory while counting.
     """
+    if corpus.stats.least_count > 1:
+        raise ResourceError(
+            f"the {corpus.stats.types_read:,} different words do not fit into a quarter of "
+            "--memory, and a text without the rare ones would be another text; raise --memory"
+        )
     limit = _checked(threshold, min_count, passes, scorer)
     words = corpus.vocabulary
     raw = words.data.tobytes()

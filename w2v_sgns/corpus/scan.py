@@ -2,7 +2,8 @@
 
 Arrays and scalars in, counts out: it knows no files, threads or budgets, and never allocates.
 Where a table is full it returns, the caller (`table.py`) makes room and calls again. Splitting
-and looking up are two passes over a block: the second then overlaps its cache misses.
+and looking up are two passes over a block: the second knows its next words and asks for their
+places in the table ahead of need, which is what counting millions of different words hangs on.
 
 A word is told from others by two numbers (uint64). Its **last** is its last 8 bytes; its **key**
 also says where in the table it is looked for, and its two top bits say how much is known by it:
@@ -23,12 +24,14 @@ import numpy.typing as npt
 from numba import njit
 
 from w2v_sgns.kernels.compile import compiled
+from w2v_sgns.kernels.prefetch import ask_for
 
 __all__ = [
     "LINE",
     "SEPARATOR",
     "Table",
     "Tokens",
+    "divide",
     "find",
     "key_words",
     "look_up",
@@ -43,6 +46,7 @@ Places = npt.NDArray[np.int64]
 
 WORD, SEPARATOR, LINE = 0, 1, 2  # kinds of bytes: part of a word, its end, a line's end as well
 MEDIUM, LONG = 8, 16  # lengths from which a word has the second and the third kind of key
+AHEAD = 16  # tokens between asking for a slot, asking for its row, and the look-up
 FREE, ONE = np.uint64(0), np.uint64(1)
 BYTE, HALF, WHOLE = np.uint64(8), np.uint64(32), np.uint64(56)
 LOW_62 = np.uint64((1 << 62) - 1)
@@ -117,22 +121,6 @@ def same_bytes(
     return bool(equal == length)
 
 
-@njit(nogil=True)
-def append_word(table: Table, row: int, last: np.uint64, text: Bytes, begin: int, end: int) -> bool:
-    """Make text[begin:end] the word of `row`, the next; False: there is no room."""
-    _, _, lasts, counts, offsets, data = table
-    start = offsets[row]
-    length = end - begin
-    if row == counts.size or start + length > data.size:
-        return False
-    for i in range(length):
-        data[start + i] = text[begin + i]
-    offsets[row + 1] = start + length
-    lasts[row] = last
-    counts[row] = 0
-    return True
-
-
 @compiled
 def split(
     block: Bytes, kinds: Bytes, most: int, tokens: Tokens, ids: Rows, line_end: np.uint32
@@ -190,7 +178,17 @@ def look_up(
     token_keys, token_lasts, begins, ends = tokens
     keys, rows, lasts, counts, offsets, data = table
     mask = np.uint64(keys.size - 1)
+    keys_at, rows_at = keys.ctypes.data, rows.ctypes.data
+    lasts_at, counts_at = lasts.ctypes.data, counts.ctypes.data
     for i in range(first, count):
+        if i + 2 * AHEAD < count:
+            slot = mix(token_keys[i + 2 * AHEAD]) & mask
+            ask_for(keys_at + 8 * np.int64(slot))
+            ask_for(rows_at + 4 * np.int64(slot))
+        if i + AHEAD < count:
+            row = rows[mix(token_keys[i + AHEAD]) & mask]  # of a free slot: any number
+            ask_for(lasts_at + 8 * np.int64(row))
+            ask_for(counts_at + 8 * np.int64(row))
         key, last = token_keys[i], token_lasts[i]
         slot = mix(key) & mask
         while keys[slot] != FREE:
@@ -205,8 +203,15 @@ def look_up(
                 break
             slot = (slot + ONE) & mask
         if keys[slot] == FREE:
-            if not append_word(table, types, last, text, begins[i], ends[i]):
+            begin, start = begins[i], offsets[types]
+            end = start + ends[i] - begin
+            if types == counts.size or end > data.size:
                 return i, types
+            for j in range(end - start):
+                data[start + j] = text[begin + j]
+            offsets[types + 1] = end
+            lasts[types] = last
+            counts[types] = 0
             keys[slot] = key
             rows[slot] = types
             types += 1
@@ -254,6 +259,13 @@ def key_words(text: Bytes, offsets: Places, tokens: Tokens) -> None:
             last = (last << BYTE) | np.uint64(text[position])
         keys[i] = word_key(first, last, text, begins[i], ends[i])
         lasts[i] = last
+
+
+@compiled
+def divide(keys: Numbers, parts: Bytes) -> None:
+    """Tell each key's part, 0..255, by the bits that no table looks at."""
+    for i in range(parts.size):
+        parts[i] = mix(keys[i]) >> WHOLE
 
 
 @compiled

@@ -28,6 +28,7 @@ class Wanted:
     max_vocab: int | None = None
     keep_words: Sequence[bytes] = ()  # stay whatever their count
     given: Vocabulary | None = None  # words and counts instead of the corpus's own
+    known: Vocabulary | None = None  # words that stay, with counts that the corpus's add to
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ def select(ranking: Ranking, wanted: Wanted) -> Selection:
     Raises:
         VocabularyError: more words must be kept than there may be.
     """
+    if wanted.known is not None:
+        return _grown(ranking, wanted.known, wanted)
     if wanted.given is not None:
         return _given(ranking, wanted.given, wanted)
     kept = _frequent(ranking.counts, wanted)
@@ -83,6 +86,30 @@ def _given(ranking: Ranking, given: Vocabulary, wanted: Wanted) -> Selection:
     vocabulary = _vocabulary(everything, chosen)
     rows = _places(ranking, list(vocabulary.iter_bytes()))
     return Selection(vocabulary, rows, len(vocabulary) - int((rows < len(vocabulary)).sum()))
+
+
+def _grown(ranking: Ranking, known: Vocabulary, wanted: Wanted) -> Selection:
+    """Take all known words and the corpus's frequent new ones; counts are added.
+
+    Of equal counts the known words come first, as they stood, then the new ones.
+    """
+    old = list(known.iter_bytes())
+    places = _places(ranking, old).astype(np.int64)
+    is_known = places < len(old)
+    new = np.flatnonzero(~is_known[: _frequent(ranking.counts, wanted)])
+    places[new] = len(old) + np.arange(new.size)
+    found = np.union1d(np.flatnonzero(is_known), new)
+    counts = np.zeros(len(old) + new.size, np.int64)
+    if known.counts is not None:
+        counts[: len(old)] = known.counts
+    counts[places[found]] += ranking.counts[found]
+    counts = np.maximum(counts, 1)  # of a file without counts, and not in this text
+    words = [*old, *_vocabulary(ranking, new).iter_bytes()]
+    order = np.argsort(-counts, kind="stable")
+    rows = np.full(ranking.counts.size, counts.size, np.uint32)
+    rows[found] = np.argsort(order)[places[found]]
+    grown = Vocabulary.from_words([words[n] for n in order.tolist()], counts[order])
+    return Selection(grown, rows, len(old) - int(is_known.sum()))
 
 
 def _frequent(counts: np.ndarray[tuple[int], np.dtype[np.int64]], wanted: Wanted) -> int:

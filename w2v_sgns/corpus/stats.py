@@ -27,6 +27,10 @@ class CorpusStats:
     tokens_kept: int
     types_kept: int
     types_unseen: int  # words asked for (keep_words, read_vocab) that the corpus lacks
+    types_counted: int  # types_read less those left out below least_count
+    tokens_counted: int
+    least_count: int  # 1, or what --memory could hold: words seen less often are left out
+    counted_on_disk: bool  # the tables of words outgrew their memory
     max_count: int  # of the most frequent word
     long_tokens: int  # dropped: longer than max_token_bytes
     invalid_tokens: int  # tokens that are no UTF-8, kept as they are

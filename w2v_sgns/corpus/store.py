@@ -10,53 +10,56 @@ from __future__ import annotations
 import errno
 import shutil
 import tempfile
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from w2v_sgns.errors import ResourceError
 
-__all__ = ["LINE_END", "Ids", "Spool", "TokenStore"]
+__all__ = ["LINE_END", "MAX_TYPES", "Ids", "Spool", "TokenStore"]
 
 Ids = npt.NDArray[np.uint32]
 
 LINE_END = np.uint32(1 << 31)  # the high bit marks the last token of its line
-_WIDTH = 4  # bytes a token
+MAX_TYPES = 1 << 31  # an id has 31 bits
 
 
 class Spool:
-    """A temporary file of token ids, with the positions counted in tokens.
+    """A temporary file of token ids, or of other numbers, with the positions counted in numbers.
 
     Raises (all members):
         ResourceError: the temporary folder's disk is full or fails.
     """
 
-    def __init__(self, expected_tokens: int) -> None:
-        self._folder = tempfile.gettempdir()
-        self._check_space(expected_tokens * _WIDTH)
+    def __init__(
+        self, expected: int, dtype: npt.DTypeLike = np.uint32, what: str = "the token ids"
+    ) -> None:
+        self._folder, self._what = tempfile.gettempdir(), what
+        self._dtype = np.dtype(dtype)
+        self._check_space(expected * self._dtype.itemsize)
         try:
             # Unbuffered: reads and writes take turns at many positions. Open until close().
             self._file = tempfile.TemporaryFile(buffering=0, dir=self._folder)  # noqa: SIM115
         except OSError as error:
             raise self._failure(error) from error
 
-    def write(self, position: int, ids: Ids) -> None:
-        """Write `ids` at `position`."""
-        view = np.ascontiguousarray(ids).data.cast("B")
+    def write(self, position: int, numbers: npt.NDArray[Any]) -> None:
+        """Write `numbers` at `position`."""
+        view = np.ascontiguousarray(numbers).data.cast("B")
         try:
-            self._file.seek(position * _WIDTH)
+            self._file.seek(position * self._dtype.itemsize)
             while view:  # an unbuffered write may be a part
                 view = view[self._file.write(view) :]
         except OSError as error:
             raise self._failure(error) from error
 
-    def read(self, position: int, count: int) -> Ids:
-        """Return a writable copy of `count` ids from `position`."""
-        ids = np.empty(count, np.uint32)
-        view = ids.data.cast("B")
+    def read(self, position: int, count: int) -> npt.NDArray[Any]:
+        """Return a writable copy of `count` numbers from `position`."""
+        numbers = np.empty(count, self._dtype)
+        view = numbers.data.cast("B")
         try:
-            self._file.seek(position * _WIDTH)
+            self._file.seek(position * self._dtype.itemsize)
             while view:
                 got = self._file.readinto(view)
                 if not got:
@@ -64,13 +67,13 @@ class Spool:
                 view = view[got:]
         except OSError as error:
             raise self._failure(error) from error
-        return ids
+        return numbers
 
     def mapped(self, count: int) -> Ids:
-        """Cut the file to `count` tokens and return them memory-mapped, read-only."""
+        """Cut the file to `count` numbers and return them memory-mapped, read-only."""
         try:
-            self._file.truncate(count * _WIDTH)
-            return np.asarray(np.memmap(self._file, np.uint32, mode="r", shape=(count,)))
+            self._file.truncate(count * self._dtype.itemsize)
+            return np.asarray(np.memmap(self._file, self._dtype, mode="r", shape=(count,)))
         except OSError as error:
             raise self._failure(error) from error
 
@@ -82,13 +85,13 @@ class Spool:
         free = shutil.disk_usage(self._folder).free
         if free < needed:
             raise ResourceError(
-                f"the token ids need about {needed:,} bytes of temporary disk and {self._folder} "
+                f"{self._what} need about {needed:,} bytes of temporary disk and {self._folder} "
                 f"has {free:,} free; set TMPDIR to a larger disk or raise --memory"
             )
 
     def _failure(self, error: OSError) -> ResourceError:
         return ResourceError(
-            f"the token ids cannot be kept in {self._folder} ({error.strerror or error}); "
+            f"{self._what} cannot be kept in {self._folder} ({error.strerror or error}); "
             "set TMPDIR to a larger disk or raise --memory"
         )
 

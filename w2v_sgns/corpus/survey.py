@@ -32,12 +32,18 @@ class Survey:
 
 
 def survey(corpus: Corpus, *, top: int = 10) -> Survey:
-    """Look at the vocabulary of a corpus that was loaded with min_count 1."""
+    """Look at the vocabulary of a corpus that was loaded with min_count 1.
+
+    Thresholds that only words left out for memory would tell apart are passed over.
+    """
     words, counts = corpus.vocabulary, corpus.vocabulary.counts
     assert counts is not None
     sums = np.concatenate(([0], np.cumsum(counts)))
-    coverage = []
+    stats = corpus.stats
+    coverage = [Coverage(1, stats.types_read, stats.tokens_read)]
     for limit in THRESHOLDS:
+        if limit < max(2, stats.least_count):
+            continue
         types = int(np.searchsorted(-counts, -limit, side="right"))
         if types:
             coverage.append(Coverage(limit, types, int(sums[types])))

@@ -13,12 +13,11 @@ import numpy.typing as npt
 from w2v_sgns.corpus import scan
 from w2v_sgns.corpus.invalid import next_invalid
 from w2v_sgns.corpus.source import LINE_BREAK, READY_SEPARATORS, SEPARATORS
-from w2v_sgns.corpus.store import LINE_END, Ids
+from w2v_sgns.corpus.store import LINE_END, MAX_TYPES, Ids
 from w2v_sgns.errors import ResourceError
 
-__all__ = ["MAX_TYPES", "Scan", "WordTable"]
+__all__ = ["Scan", "WordTable"]
 
-MAX_TYPES = 1 << 31  # an id has 31 bits
 Places = npt.NDArray[np.int64]
 
 _FIRST_SLOTS = 1 << 12
@@ -87,6 +86,11 @@ class WordTable:
     def counts(self) -> npt.NDArray[np.int64]:
         """How often each word was seen."""
         return self._table.counts[: len(self)]
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of memory in use, without the scratch of a block."""
+        return 12 * self._table.keys.size + 24 * len(self) + self.data.size
 
     def scan(self, block: bytes, *, ready: bool = False, most: int | None = None) -> Scan:
         """Count the tokens of `block` of at most `most` bytes; `ready`: NUL is between them.
@@ -167,6 +171,18 @@ class WordTable:
             )
             if done < count:
                 self._grow(int(tokens.ends[count - 1] - tokens.begins[done]))
+
+    def parts(self) -> npt.NDArray[np.uint8]:
+        """Return uint8[n]: a number for each word that depends on its bytes alone."""
+        parts = np.empty(len(self), np.uint8)
+        for start in range(0, parts.size, _WORDS_AT_ONCE):
+            some = parts[start : start + _WORDS_AT_ONCE]
+            self._make_scratch(some.size)
+            with np.errstate(over="ignore"):
+                words = self.offsets[start : start + some.size + 1]
+                scan.key_words(self.data, words, self._tokens)
+                scan.divide(self._tokens.keys, some)
+        return parts
 
     def drop_index(self) -> None:
         """Free all but words and counts, which can be read; scanning and adding to it end."""

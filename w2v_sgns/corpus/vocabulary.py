@@ -7,8 +7,8 @@ Nothing here reads text or counts; rows keep the order they are given in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Self
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, AnyStr, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from w2v_sgns.corpus.spelling import close_rows
 from w2v_sgns.errors import VocabularyError
 
-__all__ = ["Vocabulary", "decode_word", "encode_word"]
+__all__ = ["Vocabulary", "decode_word", "encode_word", "first_rows"]
 
 BLOCK_ROWS = 1 << 16  # rows looked at in one vectorised step
 SCANS_BEFORE_DICT = 64  # a scan of 3 million rows takes about 10 ms, their dict 2 s
@@ -35,6 +35,15 @@ def encode_word(word: str | bytes) -> bytes | None:
         return word.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         return None
+
+
+def first_rows(words: Sequence[AnyStr]) -> dict[AnyStr, int]:
+    """Return the first row of every word, in the order of rows."""
+    rows = dict(zip(words, range(len(words)), strict=True))
+    if len(rows) < len(words):  # a word stands there twice: it has its last row now
+        for row in range(len(words) - 1, -1, -1):
+            rows[words[row]] = row
+    return rows
 
 
 class Vocabulary:
@@ -77,7 +86,7 @@ class Vocabulary:
         return len(self.offsets) - 1
 
     def __iter__(self) -> Iterator[str]:
-        return (decode_word(raw) for raw in self.iter_bytes())
+        return map(decode_word, self.iter_bytes())
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, (str, bytes)) and self.index(word) is not None
@@ -162,10 +171,7 @@ class Vocabulary:
 
     def _dict(self) -> dict[bytes, int]:
         if self._rows is None:
-            rows: dict[bytes, int] = {}
-            for row, raw in enumerate(self.iter_bytes()):
-                rows.setdefault(raw, row)
-            self._rows = rows
+            self._rows = first_rows(list(self.iter_bytes()))
         return self._rows
 
     def _check(self) -> None:

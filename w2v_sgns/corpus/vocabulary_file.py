@@ -21,6 +21,7 @@ __all__ = ["read_vocabulary", "read_words", "write_vocabulary"]
 SENTENCE_END = b"</s>"  # word2vec.c's; an ordinary word here
 _BOM = b"\xef\xbb\xbf"
 _MOST = (1 << 63) - 1
+_LISTED = 3  # faults in a message
 _ROWS = 1 << 16  # written at once
 
 
@@ -63,13 +64,20 @@ def read_vocabulary(path: Path | str) -> Vocabulary:
         VocabularyError: a line without a count, a count that is none, a word given twice.
     """
     found: dict[bytes, int] = {}
+    faults: list[str] = []
     for number, line in _lines(path):
-        word, count = _word_and_count(line, f"{path}: line {number:,}")
-        if number == 1 and (word, count) == (SENTENCE_END, 0):
+        word, count, fault = _word_and_count(line)
+        if number == 1 and (word, count, fault) == (SENTENCE_END, 0, ""):
             continue  # word2vec.c's first row
-        if word in found:
-            raise VocabularyError(f"{path}: line {number:,}: {_shown(word)} was there before")
+        if word in found and not fault:
+            fault = f"{_shown(word)} was there before"
+        if fault:
+            faults.append(f"line {number:,}: {fault}")
         found[word] = count
+    if faults:
+        more = f"; and {len(faults) - _LISTED:,} lines more" if len(faults) > _LISTED else ""
+        wanted = "needed: word<TAB>count, each word once"
+        raise VocabularyError(f"{path}: {'; '.join(faults[:_LISTED])}{more}; {wanted}")
     rows = sorted(found.items(), key=lambda row: (-row[1], row[0]))
     return Vocabulary.from_words([word for word, _ in rows], np.array([n for _, n in rows], int))
 
@@ -99,16 +107,15 @@ def _lines(path: Path | str) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-def _word_and_count(line: bytes, place: str) -> tuple[bytes, int]:
+def _word_and_count(line: bytes) -> tuple[bytes, int, str]:
+    """Return a line's word, its count, and what is wrong with them."""
     word, between, count = line.rpartition(b"\t" if b"\t" in line else b" ")
     if not between or not word:
-        raise VocabularyError(f"{place}: {_shown(line)} has no count; needed: word<TAB>count")
+        return line, 0, f"{_shown(line)} has no count"
     digits = count.strip()
     if not digits.isdigit() or not int(digits) <= _MOST:
-        raise VocabularyError(
-            f"{place}: the count {_shown(count)} is no whole number; needed: word<TAB>count"
-        )
-    return word, int(digits)
+        return word, 0, f"the count {_shown(count)} is no whole number"
+    return word, int(digits), ""
 
 
 def _shown(raw: bytes) -> str:

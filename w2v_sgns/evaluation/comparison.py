@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from w2v_sgns.corpus.vocabulary import Vocabulary
 from w2v_sgns.errors import ConfigError
 from w2v_sgns.evaluation.analogy import RIGHT, SKIPPED, AnalogyResult
 from w2v_sgns.evaluation.relations import RelationResult
+from w2v_sgns.evaluation.retrieval import CUT, RetrievalResult
 from w2v_sgns.evaluation.similarity import SimilarityResult
 from w2v_sgns.evaluation.statistics import (
     Interval,
@@ -26,9 +28,10 @@ from w2v_sgns.evaluation.statistics import (
 )
 from w2v_sgns.vectors import Vectors
 
-__all__ = ["Difference", "Result", "compare", "shared_vocabulary"]
+__all__ = ["Difference", "Result", "WordResult", "compare", "shared_vocabulary"]
 
-Result = AnalogyResult | SimilarityResult | RelationResult
+WordResult = AnalogyResult | SimilarityResult | RelationResult
+Result = WordResult | RetrievalResult
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,8 @@ def compare(first: Result, second: Result) -> list[Difference]:
         return [_pairs("Spearman", first, second)]
     if isinstance(first, RelationResult) and isinstance(second, RelationResult):
         return _relations(first, second)
+    if isinstance(first, RetrievalResult) and isinstance(second, RetrievalResult):
+        return _retrieval(first, second)
     raise ConfigError("only answers to the same questions can be compared")
 
 
@@ -108,6 +113,18 @@ def _relations(first: RelationResult, second: RelationResult) -> list[Difference
     interval = bootstrap_mean(values[:, 1] - values[:, 0])
     means = values.mean(axis=0).tolist()
     return [*parts, Difference("mean", len(both), means[0], means[1], interval)]
+
+
+def _retrieval(first: RetrievalResult, second: RetrievalResult) -> list[Difference]:
+    """Return the differences over all questions; one that cannot be answered counts as missed."""
+    both = (first, second)
+    shares = [_means(f"recall@{n}", *(one.found(n) for one in both)) for n in (1, CUT)]
+    return [*shares, _means(f"MRR@{CUT}", *(one.reciprocal for one in both))]
+
+
+def _means(name: str, first: NDArray[Any], second: NDArray[Any]) -> Difference:
+    interval = bootstrap_mean(second.astype(np.float64) - first)
+    return Difference(name, len(first), float(first.mean()), float(second.mean()), interval)
 
 
 def shared_vocabulary(models: Sequence[Vectors], *, restrict: int = 0) -> list[Vectors]:

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from w2v_sgns.evaluation import retrieval
 from w2v_sgns.evaluation.analogy import AnalogyResult
-from w2v_sgns.evaluation.comparison import Difference, Result
+from w2v_sgns.evaluation.comparison import Difference, Result, WordResult
 from w2v_sgns.evaluation.lookup import Missing
 from w2v_sgns.evaluation.relations import RelationResult
+from w2v_sgns.evaluation.retrieval import RetrievalResult, ScoredTexts
 from w2v_sgns.evaluation.similarity import SimilarityResult
 from w2v_sgns.evaluation.statistics import Interval
 from w2v_sgns.evaluation.tally import Tally
@@ -41,6 +43,8 @@ def table(result: Result) -> Table:
         return Table(title, [header, *map(_tally_row, tallies)])
     if isinstance(result, SimilarityResult):
         return Table(title, _pair_rows(result))
+    if isinstance(result, RetrievalResult):
+        return Table(title, _retrieval_rows(result))
     return Table(title, _relation_rows(result))
 
 
@@ -61,6 +65,13 @@ def _pair_rows(result: SimilarityResult) -> list[list[str]]:
         ],
         ["Pearson", f"{result.asked:,}", used, *_figures(result.pearson, result.pearson_interval)],
     ]
+
+
+def _retrieval_rows(result: RetrievalResult) -> list[list[str]]:
+    rows = [["measure", "questions", "value", "95 % interval"]]
+    for name, value, interval in result.figures():
+        rows.append([name, f"{result.asked:,}", *_figures(value, interval)])
+    return rows
 
 
 def _relation_rows(result: RelationResult) -> list[list[str]]:
@@ -91,6 +102,10 @@ def _difference_row(part: Difference, result: Result) -> list[str]:
 
 def notes(result: Result) -> list[str]:
     """Return what must be said beside the figures: what was asked of what, and what was not."""
+    if isinstance(result, RetrievalResult):
+        return retrieval.notes(result)
+    if isinstance(result, SimilarityResult) and isinstance(result.questions, ScoredTexts):
+        return retrieval.scored_notes(result)
     lines = [_scope(result)]
     if isinstance(result, AnalogyResult):
         lines.append(_manner(result))
@@ -104,7 +119,7 @@ def notes(result: Result) -> list[str]:
     return lines
 
 
-def _scope(result: Result) -> str:
+def _scope(result: WordResult) -> str:
     if result.restrict < result.words:
         return f"words: the first {result.restrict:,} of {result.words:,} (--restrict)"
     return f"words: all {result.words:,}"
@@ -117,7 +132,7 @@ def _manner(result: AnalogyResult) -> str:
     return f"method: {method}, right if {first}, interval by Wilson; skipped questions {skipped}"
 
 
-def _folding(result: Result) -> list[str]:
+def _folding(result: WordResult) -> list[str]:
     if result.case == "exact":
         return ["case: exact"]
     folded = (
@@ -133,7 +148,7 @@ def _lists(result: SimilarityResult | RelationResult) -> Sequence[SimilarityResu
     return [result] if isinstance(result, SimilarityResult) else result.relations
 
 
-def _missing(result: Result) -> list[str]:
+def _missing(result: WordResult) -> list[str]:
     if not result.missing:
         return []
     cut = sum(missing.row is not None for missing in result.missing)
@@ -169,6 +184,8 @@ def _figures(value: float | None, interval: Interval | None) -> list[str]:
 
 def document(result: Result) -> dict[str, Any]:
     """Return everything a table and its notes say, and all missing words, ready for JSON."""
+    if isinstance(result, RetrievalResult):
+        return retrieval.document(result)
     common: dict[str, Any] = {
         "questions": result.questions.name,
         "layout": result.questions.layout,

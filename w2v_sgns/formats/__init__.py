@@ -17,6 +17,7 @@ from w2v_sgns.corpus.vocabulary import encode_word
 from w2v_sgns.errors import ConfigError
 from w2v_sgns.formats import arrow, binary, fasttext, native, npy, static, text
 from w2v_sgns.formats.atomic import SUFFIXES, check_writable, replacing
+from w2v_sgns.formats.counts import with_counts
 from w2v_sgns.formats.description import Description, described
 from w2v_sgns.formats.rows import ALL, Loaded, Selection
 from w2v_sgns.formats.sniff import looks_like
@@ -70,6 +71,7 @@ def load_vectors(
     *,
     limit: int | None = None,
     words: Iterable[str | bytes] | None = None,
+    read_vocab: Path | str | None = None,
 ) -> Vectors:
     """Open the input vectors of any readable file, or some of them.
 
@@ -79,12 +81,16 @@ def load_vectors(
         path: the file, a folder of static embeddings, or a pipe.
         limit: only the first so many rows.
         words: only the rows of these words; those that are not there are left out.
+        read_vocab: a vocabulary file whose counts the words get.
 
     Raises:
         FormatError: missing, unreadable, damaged or of an unknown kind.
+        CorpusError: the vocabulary file cannot be read.
+        VocabularyError: it is damaged, or lacks a word.
         ConfigError: `limit` is below 1.
     """
     loaded = load(path, selection(limit, words))
+    loaded = loaded if read_vocab is None else with_counts(loaded, read_vocab)
     for note in loaded.notes:
         warnings.warn(f"{path}: {note}", FormatWarning, stacklevel=2)
     return Vectors(loaded.matrix, loaded.vocabulary)

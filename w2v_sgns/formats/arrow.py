@@ -5,7 +5,7 @@ Needs the package pyarrow (extra `arrow`), which is imported only here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -17,15 +17,15 @@ from w2v_sgns.formats.rows import Loaded, Rows, Selection
 from w2v_sgns.formats.source import Source
 from w2v_sgns.vectors.neighbours import nearest
 
-__all__ = ["TITLE", "load", "matches", "write"]
+__all__ = ["TITLE", "check_installed", "load", "matches", "write", "write_rows"]
 
 TITLE = "Parquet (.parquet)"
 MAGIC = b"PAR1"
 WORDS = ("word", "token", "text", "key")  # what others call the columns
 VECTORS = ("vector", "embedding", "embeddings", "values")
 BATCH_ROWS = 1024
-NEIGHBOURS = 10
-MOST_SEARCHED = 20_000  # rows whose neighbours are worked out; the time grows with their square
+NEIGHBORS = 10
+MOST_SEARCHED = 20_000  # rows, unless neighbours are asked for: the time grows with their square
 
 
 def matches(head: bytes) -> bool:
@@ -83,7 +83,7 @@ def _load(file: Any, pa: Any, source: Source, selection: Selection, keep: bool) 
             break
         block = _vectors(pa, batch.column(vector), source, seen)
         words = [_bytes(value) for value in batch.column(word).to_pylist()]
-        rows = rows or Rows(block.shape[1], keep=keep)
+        rows = rows or Rows(source.path, block.shape[1], keep=keep)
         if block.shape[1] != rows.dim:
             source.refuse(
                 f"row {seen + 1:,} has {block.shape[1]:,} numbers, those ahead {rows.dim:,}"
@@ -98,7 +98,7 @@ def _load(file: Any, pa: Any, source: Source, selection: Selection, keep: bool) 
                 known = batch.column("count").to_pylist()
                 counts += [known[row] or 0 for row in chosen]
         seen += len(batch)
-    rows = rows or Rows(1, keep=keep)
+    rows = rows or Rows(source.path, 1, keep=keep)
     matrix, vocabulary = rows.finish(np.array(counts, np.int64) if with_counts else None)
     return Loaded(matrix, vocabulary, TITLE, tuple(rows.findings.sentences(rows.count)))
 
@@ -135,8 +135,14 @@ def _vectors(pa: Any, column: Any, source: Source, seen: int) -> NDArray[np.floa
     return numbers.reshape(len(column), width)
 
 
-def write(stream: BinaryIO, matrix: NDArray[np.float32], vocabulary: Vocabulary) -> None:
-    """Write word, count (where known), vector, and for up to 20,000 rows their neighbours.
+def write(
+    stream: BinaryIO,
+    matrix: NDArray[np.float32],
+    vocabulary: Vocabulary,
+    *,
+    neighbors: int | None = None,
+) -> None:
+    """Write word, count (where known), vector, and the nearest rows.
 
     Neighbours are a record of `ids` (rows from 0) and `distances` (1 - cosine), nearest first.
 
@@ -144,24 +150,62 @@ def write(stream: BinaryIO, matrix: NDArray[np.float32], vocabulary: Vocabulary)
         stream: takes the bytes.
         matrix: (V, d).
         vocabulary: V words; valid UTF-8 as strings, else all as bytes.
+        neighbors: of each row, 0 for no such column; None: 10 where V is at most 20,000, for the
+            search takes V² d steps.
 
     Raises:
         FormatError: pyarrow is not installed.
         OutputError: pyarrow cannot write.
     """
     pa = _pyarrow("the output")
+    if neighbors is None:
+        neighbors = NEIGHBORS if len(matrix) <= MOST_SEARCHED else 0
     columns = {"word": pa.string() if _all_text(vocabulary) else pa.binary()}
     if vocabulary.counts is not None:
         columns["count"] = pa.int64()
     columns["vector"] = pa.list_(pa.float32(), matrix.shape[1])
-    if len(matrix) <= MOST_SEARCHED:
+    if neighbors:
         lists = [("ids", pa.list_(pa.int64())), ("distances", pa.list_(pa.float32()))]
         columns["neighbors"] = pa.struct(lists)
     schema = pa.schema(list(columns.items()))
     try:
         with pa.parquet.ParquetWriter(stream, schema) as writer:
-            for batch in _batches(pa, schema, matrix, vocabulary):
+            for batch in _batches(pa, schema, matrix, vocabulary, neighbors):
                 writer.write_batch(batch)
+    except pa.ArrowException as error:
+        raise OutputError(f"Parquet cannot be written: {error!s:.300}") from error
+
+
+def check_installed(what: str) -> None:
+    """Refuse Parquet where pyarrow is missing.
+
+    Raises:
+        FormatError: pyarrow is not installed.
+    """
+    _pyarrow(what)
+
+
+def write_rows(stream: BinaryIO, rows: Iterable[NDArray[np.float32]], dim: int) -> None:
+    """Write vectors without words: one column `vector`.
+
+    Args:
+        stream: takes the bytes.
+        rows: blocks (n, dim).
+        dim: numbers in a vector.
+
+    Raises:
+        FormatError: pyarrow is not installed.
+        OutputError: pyarrow cannot write.
+    """
+    pa = _pyarrow("the output")
+    kind = pa.list_(pa.float32(), dim)
+    schema = pa.schema([("vector", kind)])
+    try:
+        with pa.parquet.ParquetWriter(stream, schema) as writer:
+            for some in rows:
+                flat = pa.array(np.ascontiguousarray(some).reshape(-1))
+                column = pa.FixedSizeListArray.from_arrays(flat, dim)
+                writer.write_batch(pa.record_batch([column], schema=schema))
     except pa.ArrowException as error:
         raise OutputError(f"Parquet cannot be written: {error!s:.300}") from error
 
@@ -176,7 +220,7 @@ def _all_text(vocabulary: Vocabulary) -> bool:
 
 
 def _batches(
-    pa: Any, schema: Any, matrix: NDArray[np.float32], vocabulary: Vocabulary
+    pa: Any, schema: Any, matrix: NDArray[np.float32], vocabulary: Vocabulary, neighbors: int
 ) -> Iterator[Any]:
     words = vocabulary.iter_bytes()
     for start in range(0, len(matrix), BATCH_ROWS):
@@ -190,17 +234,17 @@ def _batches(
             columns.append(pa.array(vocabulary.counts[start : start + len(rows)]))
         flat = pa.array(rows.reshape(-1))
         columns.append(pa.FixedSizeListArray.from_arrays(flat, matrix.shape[1]))
-        if "neighbors" in schema.names:
+        if neighbors:
             kind = schema.field("neighbors").type
-            columns.append(pa.array(_neighbours(matrix, rows, start), kind))
+            columns.append(pa.array(_neighbours(matrix, rows, start, neighbors), kind))
         yield pa.record_batch(columns, schema=schema)
 
 
 def _neighbours(
-    matrix: NDArray[np.float32], rows: NDArray[np.float32], start: int
+    matrix: NDArray[np.float32], rows: NDArray[np.float32], start: int, topn: int
 ) -> list[dict[str, list[Any]]]:
     own = [[start + place] for place in range(len(rows))]
-    found = nearest(matrix, rows, topn=NEIGHBOURS, exclude=own)
+    found = nearest(matrix, rows, topn=topn, exclude=own)
     return [
         {"ids": [row for row, _ in hits], "distances": [1 - cosine for _, cosine in hits]}
         for hits in found

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v_sgns.corpus.vocabulary import Vocabulary
+from w2v_sgns.formats.findings import plural
 from w2v_sgns.formats.header import Layout, layout_of, rows_that_fit
-from w2v_sgns.formats.rows import Loaded, Rows, Selection, plural
+from w2v_sgns.formats.rows import Loaded, Rows, Selection
 from w2v_sgns.formats.source import HEAD_BYTES, Source
 from w2v_sgns.formats.text import MOST_WORD, check_header
 
@@ -78,7 +79,7 @@ class _Reader:
             self.wanted = min(self.wanted, selection.limit)
         room = (source.size or 0) // (self.size + 1)  # rows the file could hold
         expected = min(self.wanted, room) if selection.words is None else 0
-        self.rows = Rows(layout.dim, expected=expected, keep=keep)
+        self.rows = Rows(source.path, layout.dim, expected=expected, keep=keep)
         self.seen = 0
         # A word, a blank and a row; no row ends in what is left. No byte is looked at twice.
         self.pattern = re.compile(rb"([^ ]*+) .{%d}|.+" % self.size, re.DOTALL)
@@ -153,6 +154,9 @@ class _Reader:
             words, places = [words[row] for row in chosen.tolist()], places[chosen]
         if not words:
             return
+        broken = [row for row, word in enumerate(words) if b"\n" in word]
+        if broken:
+            self.rows.findings.add("line", (chosen[broken] + (self.seen + 1)).tolist())
         # Every place of the buffer seen as the start of a row: copying some of these copies rows.
         every: NDArray[np.void] = np.ndarray(
             (len(self.buffer) - self.size + 1,), f"V{self.size}", self.buffer, strides=(1,)

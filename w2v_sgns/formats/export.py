@@ -7,7 +7,8 @@ cannot hold is refused before anything is written.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,14 +19,14 @@ from w2v_sgns.corpus.vocabulary import Vocabulary
 from w2v_sgns.errors import ConfigError, OutputError
 from w2v_sgns.formats import arrow, binary, folder, native, npy, projector, text
 from w2v_sgns.formats.atomic import replacing, replacing_all
+from w2v_sgns.formats.blanks import BLANKS
+from w2v_sgns.formats.findings import listed, plural
 from w2v_sgns.formats.narrow import largest_error
-from w2v_sgns.formats.rows import plural
 
-__all__ = ["FORMATS", "Written", "format_named", "write", "write_stream"]
+__all__ = ["FORMATS", "Written", "format_named", "with_neighbors", "write", "write_stream"]
 
-LISTED = 5  # words in a message
 MOST_WORD = text.MOST_WORD
-BLANKS = b" \t\n\v\f\r"
+A_BLANK = "a blank"
 DTYPES = ("float32", "float16", "int8")
 
 Matrix = NDArray[np.float32]
@@ -104,6 +105,19 @@ def format_named(name: str | None, path: Path | str) -> Format:
     return found
 
 
+def with_neighbors(kind: Format, neighbors: int) -> Format:
+    """Return the Parquet format with so many neighbours of each row, however many rows.
+
+    Raises:
+        ConfigError: another format, or less than 0.
+    """
+    if kind.name != "parquet":
+        raise ConfigError(f"--neighbors is for parquet; {kind.title} has no place for them")
+    if neighbors < 0:
+        raise ConfigError(f"--neighbors must be at least 0, not {neighbors}")
+    return replace(kind, write=partial(arrow.write, neighbors=neighbors))
+
+
 def write(
     path: Path | str,
     matrix: Matrix,
@@ -111,6 +125,8 @@ def write(
     *,
     kind: Format | None = None,
     dtype: str = "float32",
+    weights: NDArray[np.float32] | None = None,
+    log_scale: float | None = None,
     force: bool = False,
 ) -> Written:
     """Write vectors to a file, two files or a folder, whole or not at all.
@@ -121,6 +137,8 @@ def write(
         vocabulary: V words.
         kind: the format, from :func:`format_named`.
         dtype: float32, or float16 and int8 where the format has them.
+        weights: (V,), what each word counts in a text; only a folder keeps it.
+        log_scale: of a tuning on pairs; only a folder keeps it.
         force: replace what is there.
 
     Raises:
@@ -140,7 +158,9 @@ def write(
         with replacing_all(files, force=force) as (numbers, words):
             projector.write(numbers, words, matrix, vocabulary)
     elif kind.name == "folder":
-        files = folder.write(path, matrix, vocabulary, force=force)
+        files = folder.write(
+            path, matrix, vocabulary, weights=weights, log_scale=log_scale, force=force
+        )
     else:
         with replacing(path, force=force, suffixes=None) as stream:
             _write_one(stream, kind, matrix, vocabulary, dtype, error)
@@ -206,7 +226,7 @@ def _check_words(kind: Format, vocabulary: Vocabulary) -> None:
         hits = np.flatnonzero(table[vocabulary.data])
         rows = np.unique(np.searchsorted(vocabulary.offsets, hits, side="right") - 1)
         blanks = kind.forbidden == BLANKS
-        _refuse_words(kind, vocabulary, rows, "a blank" if blanks else "a line end")
+        _refuse_words(kind, vocabulary, rows, A_BLANK if blanks else "a line end")
     long = np.flatnonzero(np.diff(vocabulary.offsets) > MOST_WORD)
     _refuse_words(kind, vocabulary, long, f"more than {MOST_WORD:,} bytes")
     if kind.name == "glove" and len(vocabulary) and vocabulary.word(0).startswith("\ufeff"):
@@ -216,10 +236,9 @@ def _check_words(kind: Format, vocabulary: Vocabulary) -> None:
 def _refuse_words(kind: Format, vocabulary: Vocabulary, rows: NDArray[np.int64], what: str) -> None:
     if not len(rows):
         return
-    listed = ", ".join(f"{vocabulary.word(row)!a:.60}" for row in rows[:LISTED].tolist())
-    more = f" and {len(rows) - LISTED:,} more" if len(rows) > LISTED else ""
+    words = [vocabulary.word_bytes(row) for row in rows.tolist()]
     raise OutputError(
         f"{plural(len(rows), 'word')} with {what} cannot be written as {kind.title}, it would "
-        f"be read wrongly: {listed}{more}; "
-        "--format safetensors holds every word"
+        f"be read wrongly: {listed(words)}; --format safetensors holds every word"
+        + (", --space-replacement _ writes _ for a blank" if what == A_BLANK else "")
     )

@@ -13,7 +13,8 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
-from w2v_sgns.formats.rows import Loaded, Rows, Selection, plural
+from w2v_sgns.formats.findings import plural
+from w2v_sgns.formats.rows import Loaded, Rows, Selection
 from w2v_sgns.formats.source import Source
 
 __all__ = ["TITLE", "load", "matches"]
@@ -110,7 +111,7 @@ def _rows(
     """Return the rows of the wanted words, and their numbers in the file, from 1."""
     wanted = selection.words
     stop = len(words) if selection.limit is None else min(selection.limit, len(words))
-    rows, numbers = Rows(dim, keep=keep), []
+    rows, numbers = Rows(reader.source.path, dim, keep=keep), []
     step = max(1, PIECE_BYTES // (4 * dim))
     for start in range(0, stop, step):
         some = words[start : min(start + step, stop)]

@@ -32,26 +32,31 @@ MODULES = [
 
 
 def write(
-    path: Path, matrix: NDArray[np.float32], vocabulary: Vocabulary, *, force: bool = False
+    path: Path,
+    matrix: NDArray[np.float32],
+    vocabulary: Vocabulary,
+    *,
+    weights: NDArray[np.float32] | None = None,
+    log_scale: float | None = None,
+    force: bool = False,
 ) -> tuple[Path, ...]:
     """Write the folder; return its files.
 
-    A row of zeros for unknown words follows the last word.
+    A row of zeros for unknown words follows the last word. Both tools take the plain mean of a
+    text's rows, so each row is written times its word's weight; the scale stands in config.json.
 
     Raises:
         OutputError: a word is not valid UTF-8 or is [UNK], something else lies in the folder, or
             it cannot be written.
     """
     words = _words(vocabulary)
-    rows = matrix
+    rows = matrix if weights is None else matrix * weights[:, None]
     if UNKNOWN not in words:
         words[UNKNOWN] = len(words)
-        rows = np.concatenate([matrix, np.zeros((1, matrix.shape[1]), np.float32)])
-    contents = (
-        _tokenizer(words),
-        {"model_type": "model2vec", "normalize": False, "hidden_dim": matrix.shape[1]},
-        MODULES,
-    )
+        rows = np.concatenate([rows, np.zeros((1, matrix.shape[1]), np.float32)])
+    about = {"model_type": "model2vec", "normalize": False, "hidden_dim": matrix.shape[1]}
+    scale = {} if log_scale is None else {"log_scale": log_scale}
+    contents = (_tokenizer(words), about | scale, MODULES)
     files = tuple(path / name for name in FILES)
     made = _make_folder(path, force)
     try:

@@ -10,14 +10,14 @@ from collections import Counter
 from dataclasses import dataclass
 
 from w2v_sgns.formats.digits import NUMBER
-from w2v_sgns.formats.sniff import is_known
+from w2v_sgns.formats.sniff import is_known, lacks_line_feeds
 from w2v_sgns.formats.source import HEAD_BYTES
 
 __all__ = ["Layout", "layout_of", "rows_that_fit"]
 
 BOM = b"\xef\xbb\xbf"
-HEADER = re.compile(rb"([+-]?\d{1,19})[ \t]+([+-]?\d{1,19})[ \t]*\r?\n")
-WHOLE_HEADER = re.compile(rb"([+-]?\d{1,19})[ \t]+([+-]?\d{1,19})[ \t]*\r?\Z")
+HEADER = re.compile(rb"([+-]?\d{1,40})[ \t]+([+-]?\d{1,40})[ \t]*\r?\n")
+WHOLE_HEADER = re.compile(rb"([+-]?\d{1,40})[ \t]+([+-]?\d{1,40})[ \t]*\r?\Z")
 NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 TEXT_SAMPLE = 1 << 12
 MOST_LINES = 100  # looked at for the width of a file without a header
@@ -55,7 +55,7 @@ def layout_of(head: bytes) -> Layout | None:
         binary = dim > 0 and not _is_text(body, rows, dim, whole=len(head) < HEAD_BYTES)
         separator = b" " if binary else _separator(body)
         return Layout(binary, (rows, dim), dim, found.end(), separator)
-    if b"\0" in head[:TEXT_SAMPLE] or is_known(head):
+    if b"\0" in head[:TEXT_SAMPLE] or is_known(head) or lacks_line_feeds(head):
         return None
     separator = _separator(head[mark:])
     dim = _commonest_width(head[mark:], separator)

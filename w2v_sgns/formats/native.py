@@ -37,6 +37,7 @@ __all__ = [
     "load",
     "load_model",
     "matches",
+    "text_parts",
     "write_model",
     "write_vectors",
 ]
@@ -183,7 +184,32 @@ def _vectors(container: Container, path: Path) -> Loaded:
     _check_version(container, path)
     parts = Parts(container, path)
     matrix, dtype = parts.widened("input")
-    return Loaded(matrix, parts.vocabulary(), f"{NAME} {VERSION} (safetensors)", dtype=dtype)
+    words, title = parts.vocabulary(), f"{NAME} {VERSION} (safetensors)"
+    return Loaded(
+        matrix, words, title, dtype=dtype, **text_parts(container.tensors, len(words), path)
+    )
+
+
+def text_parts(tensors: Mapping[str, Any], words: int, path: Path | str) -> dict[str, Any]:
+    """Return `weights` and `log_scale` of a model tuned on text pairs, None where it has none.
+
+    Raises:
+        FormatError: they are no finite float32 numbers of the right shape, or a weight is below 0.
+    """
+    found: dict[str, Any] = {}
+    shapes = (("word_weights", "weights", (words,)), ("log_scale", "log_scale", ()))
+    for name, key, shape in shapes:
+        value = tensors.get(name)
+        if value is None:
+            continue
+        good = isinstance(value, np.ndarray) and value.dtype == np.float32 and value.shape == shape
+        if not good or not np.isfinite(value).all() or (key == "weights" and (value < 0).any()):
+            raise FormatError(
+                f"{path}: the tensor {name!r} must be finite float32 numbers of shape {shape}"
+                + (", none below 0" if key == "weights" else "")
+            )
+        found[key] = value if shape else float(value)
+    return found
 
 
 def _check_version(container: Container, path: Path) -> None:

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v_sgns.corpus.vocabulary import Vocabulary
+from w2v_sgns.formats.findings import Findings, plural
 from w2v_sgns.formats.partial import select
-from w2v_sgns.formats.rows import Findings, Loaded, Selection, plural
+from w2v_sgns.formats.rows import Loaded, Selection
 from w2v_sgns.formats.source import Source
 
 __all__ = ["TITLE", "load", "matches", "words_path", "write"]

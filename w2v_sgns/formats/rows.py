@@ -1,23 +1,28 @@
-"""Rows on their way into memory: a matrix that grows with what was read, words, and findings.
+"""Rows on their way into memory: a matrix that grows with what was read, and words.
 
-Nothing is allocated on a header's word alone. Of rows with the same word the first is kept.
-Where rows come from is the readers' business.
+Nothing is allocated on a header's word alone, and reading stops before the memory is used up. Of
+rows with the same word the first is kept. Where rows come from is the readers' business.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from w2v_sgns.corpus.vocabulary import Vocabulary
+from w2v_sgns.errors import ResourceError
+from w2v_sgns.formats.findings import Findings
+from w2v_sgns.machine import available_memory, human_bytes
 
-__all__ = ["ALL", "Findings", "Loaded", "Rows", "Selection", "plural"]
+__all__ = ["ALL", "Loaded", "Rows", "Selection"]
 
 STEP_BYTES = 1 << 25  # most the matrix grows at once beyond what it holds
+SPARE_BYTES = 1 << 27  # of memory that is left to others
+ROW_BYTES = 24  # kept of a row beside its numbers and letters
 BLOCK_ROWS = 1 << 12
 # Sums of squares outside are looked at again: they may have vanished or overflowed.
 SMALLEST, LARGEST = 1e-30, 1e37
@@ -34,47 +39,6 @@ class Selection:
 ALL = Selection()
 
 
-@dataclass
-class Findings:
-    """What is odd about a file, and the first row (from 1) where it is so."""
-
-    counts: dict[str, int] = field(default_factory=dict)
-    rows: dict[str, list[int]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-    def add(self, kind: str, rows: Sequence[int]) -> None:
-        """Count rows of one kind."""
-        self.counts[kind] = self.counts.get(kind, 0) + len(rows)
-        known = self.rows.setdefault(kind, [])
-        known.extend(rows[: 5 - len(known)])
-
-    def sentences(self, total: int) -> list[str]:
-        """Return a sentence for each finding; `total` is the number of rows."""
-        return self.notes + [self._sentence(kind, total) for kind in KINDS if kind in self.counts]
-
-    def _sentence(self, kind: str, total: int) -> str:
-        count, rows = self.counts[kind], self.rows[kind]
-        shown = ", ".join(f"{row:,}" for row in rows) + (", …" if count > len(rows) else "")
-        share = f"; {100 * count / total:.3g} % of all" if kind == "zero" and total else ""
-        one, many, then = KINDS[kind]
-        where = f"row{'s' * (len(rows) > 1)} {shown}"
-        return f"{count:,} {one if count == 1 else many} ({where}){share}{then}"
-
-
-# Kind: one, several, what was done about it.
-KINDS = {
-    "text": (
-        "word is not valid UTF-8",
-        "words are not valid UTF-8",
-        "; the bytes are kept as they are",
-    ),
-    "twice": ("duplicate word", "duplicate words", "; the first row of each word is kept"),
-    "blank": ("blank line", "blank lines", "; skipped"),
-    "finite": ("row with values that are not finite", "rows with values that are not finite", ""),
-    "zero": ("zero row", "zero rows", ""),
-}
-
-
 @dataclass(frozen=True)
 class Loaded:
     """Vectors as they came from a file.
@@ -86,6 +50,8 @@ class Loaded:
         notes: sentences on what is odd about the file.
         format: its name, for people.
         dtype: how it stores numbers.
+        weights: float32 (V,), what each word counts in a text; None: all the same.
+        log_scale: t of a tuning on pairs, whose logits are e^t times a cosine.
     """
 
     matrix: NDArray[np.float32]
@@ -94,27 +60,32 @@ class Loaded:
     notes: tuple[str, ...] = ()
     dtype: str = "float32"
     story: dict[str, Any] = field(default_factory=dict)
-
-
-def plural(count: int, noun: str) -> str:
-    """Return "1 row", "2 rows"."""
-    return f"{count:,} {noun}{'s' * (count != 1)}"
+    weights: NDArray[np.float32] | None = None
+    log_scale: float | None = None
 
 
 class Rows:
     """Collects rows of `dim` numbers with their words.
 
     Args:
+        source: where they come from, for messages.
+        dim: numbers a row.
         expected: rows to make room for at once; the caller has made sure that the file could
             hold them.
         keep: False: numbers are looked at, not kept.
+
+    Raises (all members):
+        ResourceError: the rows would not leave enough memory free.
     """
 
-    def __init__(self, dim: int, *, expected: int = 0, keep: bool = True) -> None:
+    def __init__(self, source: Path, dim: int, *, expected: int = 0, keep: bool = True) -> None:
         self.dim = dim
         self.count = 0
         self.findings = Findings()
-        self._keep = keep
+        self._source, self._keep = source, keep
+        self._unchecked = 0  # bytes taken since the free memory was last looked at
+        if expected and keep:
+            self._check_memory(4 * dim * expected)
         self._matrix = np.empty((expected if keep else 0, dim), np.float32)
         self._letters = bytearray()
         self._lengths: list[NDArray[np.int64]] = []
@@ -134,11 +105,25 @@ class Rows:
         rows = self.room(len(words))
         self._look_at(rows, numbers)
         self._look_at_words(words, numbers)
+        lengths = np.fromiter(map(len, words), np.int64, len(words))
         self._letters += b"".join(words)
-        self._lengths.append(np.fromiter(map(len, words), np.int64, len(words)))
+        self._lengths.append(lengths)
         self._hashes.append(np.fromiter(map(hash, words), np.int64, len(words)))
         self._numbers.append(numbers)
         self.count += len(words)
+        self._unchecked += int(lengths.sum()) + ROW_BYTES * len(words) + rows.nbytes * self._keep
+        if self._unchecked > STEP_BYTES:
+            self._check_memory(STEP_BYTES)
+
+    def _check_memory(self, needed: int) -> None:
+        """Stop before the memory that others need is taken."""
+        self._unchecked = 0
+        free = available_memory()
+        if needed + SPARE_BYTES > free:
+            raise ResourceError(
+                f"{self._source}: needs {human_bytes(needed)} more of memory after {self.count:,} "
+                f"rows, {human_bytes(free)} are free; read some of it: w2v export --limit N"
+            )
 
     def _look_at(self, rows: NDArray[np.float32], numbers: NDArray[np.int64]) -> None:
         with np.errstate(all="ignore"):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_known", "looks_like"]
+__all__ = ["is_known", "lacks_line_feeds", "looks_like"]
 
 MAGIC = (
     (b"\x1f\x8b", "gzip data"),
@@ -37,6 +37,11 @@ def is_known(head: bytes) -> bool:
     )
 
 
+def lacks_line_feeds(head: bytes) -> bool:
+    """Return whether lines end with a carriage return alone, as they did on old Macs."""
+    return b"\n" not in head and b"\r" in head.rstrip()
+
+
 def looks_like(head: bytes) -> str:
     """Return a few words on what begins with these bytes."""
     for magic, name in MAGIC:
@@ -58,6 +63,8 @@ def _text_or_bytes(head: bytes) -> str:
         return "a tar archive; unpack it and name the file"
     if not head.strip(b"\0"):
         return "zero bytes"
+    if not head.strip():
+        return "nothing but blanks"
     try:
         text = head.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -67,4 +74,5 @@ def _text_or_bytes(head: bytes) -> str:
     line = text.split("\n", 1)[0].strip()
     if not all(letter.isprintable() or letter in "\t\r\n\f\v" for letter in text):
         return f"unknown binary data ({head[:8].hex(' ')})"
-    return f"text ({line[:40]!a})"
+    ends = " with \\r alone for line ends; use tr '\\r' '\\n'" if lacks_line_feeds(head) else ""
+    return f"text ({line[:40]!a}){ends}"

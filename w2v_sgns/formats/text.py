@@ -13,15 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v_sgns.corpus.vocabulary import Vocabulary
-from w2v_sgns.formats.digits import BadNumberError, read_rows, write_rows
+from w2v_sgns.formats.digits import NUMBER, BadNumberError, read_rows, write_rows
+from w2v_sgns.formats.findings import plural
 from w2v_sgns.formats.header import Layout, layout_of
-from w2v_sgns.formats.rows import Loaded, Rows, Selection, plural
+from w2v_sgns.formats.rows import Loaded, Rows, Selection
 from w2v_sgns.formats.source import Source
 
 __all__ = ["TITLE", "load", "matches", "write"]
 
 TITLE = "word2vec, GloVe or .vec text"
 PIECE_BYTES = 1 << 20
+MOST_ROWS = 1 << 63
 MOST_LINE = 64 << 20  # bytes
 MOST_WORD = 1 << 20  # bytes
 BLANKS = b" \t\r"
@@ -63,9 +65,9 @@ def check_header(source: Source, layout: Layout, *, least_row: int) -> None:
     if layout.header is None:
         return
     rows, dim = layout.header
-    if rows < 0 or dim < 1 or (rows and dim > MOST_LINE):
+    if not 0 <= rows < MOST_ROWS or dim < 1 or (rows and dim > MOST_LINE):
         source.refuse(
-            f"bad header: {rows:,} rows of {dim:,} numbers; needed: 0 or more rows of 1 to "
+            f"bad header: {rows:,} rows of {dim:,} numbers; needed: 0 to 2^63 rows of 1 to "
             f"{MOST_LINE:,} numbers",
             byte=0,
         )
@@ -86,7 +88,7 @@ class _Reader:
         most = (source.size or 0) // (2 * layout.dim)  # rows the file could hold
         limit = promised if selection.limit is None else min(promised, selection.limit)
         expected = min(limit, most) if selection.words is None else 0
-        self.rows = Rows(layout.dim, expected=expected, keep=keep)
+        self.rows = Rows(source.path, layout.dim, expected=expected, keep=keep)
         self.seen = 0  # rows so far, wanted or not
         self.lines = 0
 
@@ -174,6 +176,8 @@ class _Reader:
                 f"can be right: {word[:40]!a}…",
                 byte=start + sum(len(other) + 1 for other in lines[:place]),
             )
+        if len(fields := word.split()) > 1 and NUMBER.fullmatch(fields[-1]):
+            self.rows.findings.add("number", [self.seen + 1])
         return word, b" ".join(texts)
 
 

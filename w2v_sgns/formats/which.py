@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from w2v_sgns.errors import ConfigError
 from w2v_sgns.formats import load, load_model
+from w2v_sgns.formats.native import text_parts
 from w2v_sgns.formats.partial import select
 from w2v_sgns.formats.rows import Loaded, Selection
 from w2v_sgns.model import Model
@@ -52,8 +53,14 @@ def load_which(
 
 def _both(path: Path | str, selection: Selection, which: str) -> Loaded:
     model: Model = load_model(path)
-    inputs = select(Loaded(model.E, model.vocabulary, "w2v-sgns model"), selection)
-    outputs = select(Loaded(model.Ep, model.vocabulary, "w2v-sgns model"), selection)
+    whole = Loaded(
+        model.E,
+        model.vocabulary,
+        "w2v-sgns model",
+        **text_parts(model.extras, len(model.vocabulary), path),
+    )
+    inputs = select(whole, selection)
+    outputs = select(replace(whole, matrix=model.Ep), selection)
     if which == "output":
         return outputs
     E, Ep = unit_rows(inputs.matrix), unit_rows(outputs.matrix)

@@ -22,24 +22,32 @@ UNKNOWN = np.uint32(0xFFFFFFFF)
 
 
 @compiled
-def pool(E: Array, weights: Array, ids: Array, offsets: Array, out: Array, totals: Array) -> None:
+def pool(
+    E: Array, weights: Array, ids: Array, offsets: Array, out: Array, totals: Array, known: Array
+) -> None:
     """Write out[i] = Σ a_w E_w / Σ a_w over the known words of text i; a zero row for none.
 
-    E (V, d) and weights a (V,) float32; out (n, d) float32; totals (n,) float32 gets Σ a_w.
+    E (V, d) and weights a (V,) float32; out (n, d) float32; totals (n,) float32 gets Σ a_w,
+    known (n,) how many words of the text have a row.
     """
     d = E.shape[1]
     for i in range(offsets.size - 1):
         row = out[i]
         row[:] = np.float32(0)
         total = np.float32(0)
+        count = 0
         for place in range(offsets[i], offsets[i + 1]):
             w = ids[place]
-            if w != UNKNOWN and weights[w] > np.float32(0):  # 0 · NaN would be NaN
+            if w == UNKNOWN:
+                continue
+            count += 1
+            if weights[w] > np.float32(0):  # 0 · NaN would be NaN
                 a = weights[w]
                 total += a
                 for j in range(d):
                     row[j] += a * E[w, j]
         totals[i] = total
+        known[i] = count
         if total > np.float32(0):
             share = np.float32(1) / total
             for j in range(d):

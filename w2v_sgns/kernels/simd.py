@@ -15,6 +15,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from w2v_sgns.kernels.prefetch import emit_prefetch
+
 __all__ = ["MAX_OUTPUTS", "Lanes", "Tile", "host_width", "micro_kernel", "tile_for"]
 
 F32, I8, I32, I64 = ir.FloatType(), *(ir.IntType(n) for n in (8, 32, 64))
@@ -143,11 +145,7 @@ class Lanes:
 
     def prefetch(self, address: Any) -> None:
         """Ask for the cache line at an address, to be written soon."""
-        pointer = I8.as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [pointer, I32, I32, I32])
-        function = cgutils.get_or_insert_function(self.b.module, kind, "llvm.prefetch.p0")
-        hints = [ir.Constant(I32, hint) for hint in (1, 3, 1)]  # write, keep near, data
-        self.b.call(function, [self.b.inttoptr(address, pointer), *hints])
+        emit_prefetch(self.b, address, write=True)
 
 
 def micro_kernel(emit: Callable[..., None]) -> Any:

@@ -16,23 +16,27 @@ from typing import Any
 
 __all__ = ["assemble"]
 
+_NONE = "'none'"
 SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
-def assemble(page: str, *, style: str, scripts: Sequence[str], data: Any) -> bytes:
-    """Return the page with what belongs into its slots: policy, style, script, data.
+def assemble(
+    page: str, *, style: str, scripts: Sequence[str] = (), data: Any = None, **texts: str
+) -> bytes:
+    """Return the page with what belongs into its slots: policy, style, script, data, texts.
 
     Args:
         page: the HTML file in the folder page.
         style: the CSS file there.
         scripts: the JavaScript files there; they share one scope, in this order.
         data: becomes a JSON element; no text in it can end that element.
+        **texts: HTML for slots of that name; the caller has escaped what is not his own.
     """
     styles = _read(style)
     script = "\n".join(map(_read, scripts))
-    slots = {
-        "policy": f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(styles)}; "
-        "img-src data:; base-uri 'none'; form-action 'none'",
+    slots = texts | {
+        "policy": f"default-src 'none'; script-src {_hash(script) if scripts else _NONE}; "
+        f"style-src {_hash(styles)}; img-src data:; base-uri 'none'; form-action 'none'",
         "style": styles,
         "script": script,
         "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),

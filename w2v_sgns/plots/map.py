@@ -25,15 +25,17 @@ from w2v_sgns.formats import check_writable, load_vectors
 from w2v_sgns.formats.atomic import replacing
 from w2v_sgns.formats.narrow import as_int8
 from w2v_sgns.formats.which import unit_rows
+from w2v_sgns.plots import figure
 from w2v_sgns.plots.html import assemble
 from w2v_sgns.plots.layout import Layout, check_method, lay_out
+from w2v_sgns.plots.picture import draw_picture
 from w2v_sgns.vectors import Vectors
 from w2v_sgns.vectors.classes import word_classes
 from w2v_sgns.vectors.neighbours import check_counts, nearest
 
 __all__ = ["MapWarning", "WordMap", "build_map", "check_map", "map_page", "open_words", "save_map"]
 
-SUFFIXES = (".html",)
+SUFFIXES = (".html", *figure.SUFFIXES)
 DEFAULT_TOP = 10_000
 MOST_WORDS = 250_000  # of 100 dimensions they make a page of 40 MB
 CLASSES = 12  # colours that eyes can still tell apart
@@ -76,10 +78,17 @@ def check_map(path: Path | str, *, method: str = "pca", force: bool = False) -> 
 
     Raises:
         OutputError: the suffix or the place is refused, or a file is there without `force`.
-        ConfigError: no such method.
+        ConfigError: no such method, or a library is not installed.
     """
     check_writable(path, force=force, suffixes=SUFFIXES)
+    if is_picture(path):
+        figure.check_figure(path, force=force)
     check_method(method)
+
+
+def is_picture(path: Path | str) -> bool:
+    """Tell whether the suffix means a picture, not a page."""
+    return Path(path).suffix.lower() in figure.SUFFIXES
 
 
 def open_words(
@@ -128,7 +137,7 @@ def build_map(vectors: Vectors, *, method: str = "pca", seed: int = 1) -> WordMa
     """Gather a map of all the words of `vectors`.
 
     Raises:
-        ConfigError: no such method, a negative seed, or no word has a direction.
+        ConfigError: the method cannot be used, a negative seed, or no word has a direction.
     """
     directions = unit_rows(vectors.matrix)
     kept = np.flatnonzero((directions != 0).any(axis=1))
@@ -145,7 +154,7 @@ def build_map(vectors: Vectors, *, method: str = "pca", seed: int = 1) -> WordMa
         words=words,
         counts=None if counts is None else counts[kept],
         directions=directions,
-        layout=lay_out(directions, method=method),
+        layout=lay_out(directions, method=method, seed=seed),
         labels=found.labels,
         class_words=_class_words(words, directions, found.labels, found.centres),
         left_out=len(vectors) - len(kept),
@@ -153,7 +162,7 @@ def build_map(vectors: Vectors, *, method: str = "pca", seed: int = 1) -> WordMa
 
 
 def save_map(path: Path | str, drawn: WordMap, *, name: str = "", force: bool = False) -> None:
-    """Write the map as one HTML file.
+    """Write the map: a page (.html), or a picture (.png, .svg) with the extra `plot`.
 
     Args:
         path: the file.
@@ -163,7 +172,11 @@ def save_map(path: Path | str, drawn: WordMap, *, name: str = "", force: bool = 
 
     Raises:
         OutputError: the file cannot be written.
+        ConfigError: a picture is asked for and matplotlib is not installed.
     """
+    if is_picture(path):
+        draw_picture(path, drawn, force=force)
+        return
     page = map_page(drawn, name=name)
     with replacing(path, force=force, suffixes=SUFFIXES) as stream:
         stream.write(page)

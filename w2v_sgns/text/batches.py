@@ -67,7 +67,7 @@ def read_examples(texts: PairTexts, tokenizer: Tokenizer) -> Examples:
     """Look up the words of all texts.
 
     Raises:
-        CorpusError: no pair has a known word on either side.
+        CorpusError: no pair has a known word on each side, or all have the same document.
     """
     queries = tokenizer.lines(joined(texts.queries))
     (asked,) = numbered(texts.queries)
@@ -88,6 +88,8 @@ def read_examples(texts: PairTexts, tokenizer: Tokenizer) -> Examples:
             "no pair has a known word on each side; the vectors are of another language or "
             "spelling (try --lowercase or --tokenizer words), or use --from-scratch"
         )
+    several = numbers[0][usable] if not single else asked[usable]
+    _refuse_one(several, numbers[1][usable][known[numbers[1][usable]]])
     wrong = np.where(known[numbers[1]], numbers[1], -1)[usable, None]
     return Examples(
         queries.select(np.flatnonzero(usable)),
@@ -97,6 +99,16 @@ def read_examples(texts: PairTexts, tokenizer: Tokenizer) -> Examples:
         wrong if (wrong >= 0).any() else wrong[:, :0],
         int((~usable).sum()),
     )
+
+
+def _refuse_one(own: Ids, wrong: Ids) -> None:
+    """Refuse pairs that all have one and the same document: there is nothing to tell apart."""
+    if len(np.union1d(own, wrong)) < 2:
+        what = "there is one pair" if len(own) == 1 else f"all {len(own):,} pairs are alike"
+        raise CorpusError(
+            f"{what} with known words: the other pairs' documents are the wrong answers, so two "
+            "different ones are needed at least"
+        )
 
 
 def orders(count: int, batch: int, rng: np.random.Generator) -> Iterator[Ids]:

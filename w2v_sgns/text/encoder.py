@@ -107,24 +107,21 @@ class Encoder:
             FormatError: missing, damaged, or its weights do not fit its words.
         """
         from w2v_sgns.formats import describe, load_vectors
+        from w2v_sgns.formats.native import text_parts
 
         about = describe(path)
         vectors = load_vectors(path)
         two = _table(about.provenance.get("pairs")).get("towers") == 2
         if two and "output" not in about.tensors:
             raise FormatError(f"{path}: has two towers, but no tensor 'output'")
-        scale = about.tensors.get("log_scale")
-        try:
-            return cls(
-                vectors.matrix,
-                vectors.vocabulary,
-                document=about.tensors["output"] if two else None,
-                weights=about.tensors.get("word_weights"),
-                text=text or text_options(about.config),
-                log_scale=None if scale is None or scale.size != 1 else float(scale.reshape(())),
-            )
-        except ConfigError as error:
-            raise FormatError(f"{path}: the tensor 'word_weights': {error}") from error
+        parts = text_parts(about.tensors, len(vectors), path)
+        return cls(
+            vectors.matrix,
+            vectors.vocabulary,
+            document=about.tensors["output"] if two else None,
+            text=text or text_options(about.config),
+            **parts,
+        )
 
     @property
     def dim(self) -> int:
@@ -158,13 +155,14 @@ class Encoder:
         """Return the vectors of texts that are token ids."""
         table = self._tower(tower)
         rows = np.empty((len(tokens), self.dim), np.float32)
-        totals = np.empty(BLOCK_TEXTS, np.float32)
+        totals, known = np.empty(BLOCK_TEXTS, np.float32), np.empty(len(tokens), np.int64)
         for start in range(0, len(tokens), BLOCK_TEXTS):
             block = rows[start : start + BLOCK_TEXTS]
             offsets = tokens.offsets[start : start + BLOCK_TEXTS + 1]
-            pool(table, self.weights, tokens.ids, offsets, block, totals)
+            counts = known[start : start + BLOCK_TEXTS]
+            pool(table, self.weights, tokens.ids, offsets, block, totals, counts)
             scale_to_unit(block)
-        return Encoded(rows, tokens.known())
+        return Encoded(rows, known)
 
     def _tower(self, tower: str) -> Matrix:
         if tower not in TOWERS:

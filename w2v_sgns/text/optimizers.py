@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 __all__ = ["Adagrad", "Adam", "Optimizer", "learning_rate", "optimizer"]
 
 Rows = NDArray[np.int64]
+BLOCK_ROWS = 2048
 EPSILON = np.float32(1e-8)
 BETAS = (0.9, 0.999)  # of Adam
 
@@ -29,10 +31,11 @@ class Adagrad:
 
     def step(self, rows: Rows, gradient: NDArray[np.float32], lr: float) -> None:
         """Change the rows."""
-        squares = self.squares[rows]
-        squares += gradient * gradient
-        self.squares[rows] = squares
-        self.table[rows] -= np.float32(lr) * gradient / (np.sqrt(squares) + EPSILON)
+        for some, part in _blocks(rows, gradient):
+            squares = self.squares[some]
+            squares += part * part
+            self.squares[some] = squares
+            self.table[some] -= np.float32(lr) * part / (np.sqrt(squares) + EPSILON)
 
 
 class Adam:
@@ -48,16 +51,29 @@ class Adam:
 
     def step(self, rows: Rows, gradient: NDArray[np.float32], lr: float) -> None:
         """Change the rows."""
+        for some, part in _blocks(rows, gradient):
+            self._step(some, part, lr)
+
+    def _step(self, rows: Rows, gradient: NDArray[np.float32], lr: float) -> None:
         self.steps[rows] += 1
         shape = (-1, *[1] * (self.table.ndim - 1))
         first, second = (
             (1 - beta ** self.steps[rows]).astype(np.float32).reshape(shape) for beta in BETAS
         )
-        mean = self.mean[rows] + np.float32(1 - BETAS[0]) * (gradient - self.mean[rows])
+        mean = self.mean[rows]
+        mean += np.float32(1 - BETAS[0]) * (gradient - mean)
         squares = self.squares[rows]
         squares += np.float32(1 - BETAS[1]) * (gradient * gradient - squares)
         self.mean[rows], self.squares[rows] = mean, squares
         self.table[rows] -= np.float32(lr) * (mean / first) / (np.sqrt(squares / second) + EPSILON)
+
+
+def _blocks(
+    rows: Rows, gradient: NDArray[np.float32]
+) -> Iterator[tuple[Rows, NDArray[np.float32]]]:
+    """Yield some rows at a time: what a step needs beside them stays small."""
+    for start in range(0, len(rows), BLOCK_ROWS):
+        yield rows[start : start + BLOCK_ROWS], gradient[start : start + BLOCK_ROWS]
 
 
 KINDS: dict[str, Any] = {"adagrad": (Adagrad, 1), "adam": (Adam, 2)}  # with arrays of state

@@ -30,6 +30,9 @@ __all__ = ["Tables", "Tuned", "check_memory", "tune"]
 
 Matrix = NDArray[np.float32]
 Tell = Callable[["Tuned"], None]
+# A loss this small is float32's own error. Its gradient is noise, which Adagrad and Adam would blow
+# up to full steps: such a batch has nothing to teach.
+NOISE = 1e-6
 LOG_MOST = math.log(MOST_SCALE)
 
 
@@ -131,7 +134,8 @@ class _Tuner:
     def _pooled(self, tokens: Tokens, table: int) -> Matrix:
         rows = self.tables.rows[table]
         out = np.empty((len(tokens), rows.shape[1]), np.float32)
-        pool(rows, self.tables.weights, tokens.ids, tokens.offsets, out, np.empty(len(out), "f4"))
+        totals, known = np.empty(len(out), np.float32), np.empty(len(out), np.int64)
+        pool(rows, self.tables.weights, tokens.ids, tokens.offsets, out, totals, known)
         return out
 
     def _step(
@@ -161,7 +165,8 @@ class _Tuner:
         X, Y = _split(units, len(some))
         masked = ids if self.config.duplicates == "mask" else None
         found = self._loss(X, Y, masked, None if log_q is None else log_q[ids])
-        self._send_back(texts, found, lr)
+        if not abs(found.loss) < NOISE:
+            self._send_back(texts, found, lr)
         return found.loss
 
     def _loss(
@@ -208,7 +213,8 @@ class _Texts:
         self.offsets = np.concatenate([[0], np.cumsum(lengths)])
         self.means = np.empty((len(lengths), self.table.shape[1]), np.float32)
         self.totals = np.empty(len(lengths), np.float32)
-        pool(self.table, self.weights, self.ids, self.offsets, self.means, self.totals)
+        known = np.empty(len(lengths), np.int64)
+        pool(self.table, self.weights, self.ids, self.offsets, self.means, self.totals, known)
         self.unit = self.means.copy()
         scale_to_unit(self.unit)
 

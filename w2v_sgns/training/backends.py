@@ -62,6 +62,7 @@ class Backend(Protocol):
     """The seam between the trainer and the machine."""
 
     chunks: int  # of an epoch: pieces of CHUNK tokens
+    after_chunk: Callable[[], None]  # called by whoever has trained a chunk, and at the very end
 
     def warm_up(self) -> None:
         """Compile whatever the first epoch needs."""
@@ -106,6 +107,7 @@ class HogwildBackend:
             for _ in range(max(1, min(threads, self.chunks)))
         ]
         self.seeds = lru_cache(maxsize=1024)(stream_seeds)
+        self.after_chunk: Callable[[], None] = lambda: None
 
     def warm_up(self) -> None:
         """Compile the kernel, or load it from the cache, on a chunk that holds no pair."""
@@ -129,11 +131,13 @@ class HogwildBackend:
                 worker.stop[0] = 1
             for worker in self.workers:
                 worker.join()
+            self.after_chunk()  # once more, now that nobody trains
         return self._finish(queue.next)
 
     def _work(self, worker: _Worker, epoch: int, queue: _Chunks) -> None:
         while not worker.stop[0] and (chunk := queue.take()) is not None:
             self._train(worker, self.data, epoch, chunk)
+            self.after_chunk()
 
     def _train(self, worker: _Worker, data: TrainingData, epoch: int, chunk: int) -> None:
         """Train one chunk with the streams and the learning rate that are its own."""

@@ -14,14 +14,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from w2v_sgns.errors import FormatError
 from w2v_sgns.model import Model
+from w2v_sgns.training.holdout import Best
+from w2v_sgns.training.init import Frozen
 from w2v_sgns.training.state import Clock, State, Sums
 
 __all__ = ["ENDING", "Checkpoint", "checkpoint_path", "read_checkpoint", "write_checkpoint"]
 
 ENDING = ".checkpoint.safetensors"
 KEY = "checkpoint"  # of the file's metadata
+TENSORS = ("frozen", "best_input", "best_output", "best_bias")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +38,7 @@ class Checkpoint:
         path: the file.
         model: matrices (mapped, read-only), words, settings, history, provenance.
         place: epoch, chunk, sums, seconds and cpu_seconds, as written.
+        tensors: what else there is: rows that are frozen, vectors of the best epoch.
         asked: what the run was told beside its settings, and `corpus`: its paths as given,
             None for what cannot be read again (a pipe, a Python list).
     """
@@ -39,6 +46,7 @@ class Checkpoint:
     path: Path
     model: Model
     place: dict[str, Any]
+    tensors: dict[str, npt.NDArray[Any]]
     asked: dict[str, Any]
 
     @property
@@ -65,7 +73,7 @@ class Checkpoint:
         E, Ep = (aligned_matrix(*self.model.E.shape) for _ in range(2))
         E[:], Ep[:] = self.model.E, self.model.Ep
         place = self.place
-        return State(
+        state = State(
             E=E,
             Ep=Ep,
             epoch=place["epoch"],
@@ -74,6 +82,18 @@ class Checkpoint:
             history=list(self.model.history),
             clock=Clock(place["seconds"], place["cpu_seconds"]),
         )
+        tensors = self.tensors
+        if "frozen" in tensors:
+            state.frozen = Frozen(state, tensors["frozen"], outputs=place["frozen_outputs"])
+        if "best_input" in tensors:
+            state.best = Best(
+                place["best"]["epoch"],
+                place["best"]["loss"],
+                tensors["best_input"],
+                tensors["best_output"],
+                tensors.get("best_bias"),
+            )
+        return state
 
 
 def checkpoint_path(output: Path | str) -> Path:
@@ -95,14 +115,23 @@ def write_checkpoint(
     from w2v_sgns.formats.native import write_model
 
     model.check_finite()
-    place = {
+    place: dict[str, Any] = {
         "epoch": state.epoch,
         "chunk": state.chunk,
         "sums": asdict(state.sums),
         "seconds": state.clock.wall(),
         "cpu_seconds": state.clock.cpu(),
     }
-    extras = {**model.extras, KEY: json.dumps({"place": place, "asked": asked}, default=str)}
+    tensors: dict[str, npt.NDArray[Any] | None] = {}
+    if state.frozen is not None:
+        place["frozen_outputs"] = state.frozen.outputs
+        tensors["frozen"] = state.frozen.rows
+    if state.best is not None:
+        place["best"] = {"epoch": state.best.epoch, "loss": state.best.loss}
+        tensors |= {"best_input": state.best.E, "best_output": state.best.Ep}
+        tensors["best_bias"] = state.best.bias
+    extras: dict[str, Any] = {name: array for name, array in tensors.items() if array is not None}
+    extras[KEY] = json.dumps({"place": place, "asked": asked}, default=str)
     whole = Model(
         state.E,
         state.Ep,
@@ -144,7 +173,11 @@ def read_checkpoint(path: Path | str) -> Checkpoint:
     except (ValueError, TypeError, KeyError) as error:
         raise FormatError(f"{path}: the checkpoint's place is damaged: {error!r:.80}") from error
     model.check_finite()
-    return Checkpoint(path=path, model=model, place=place, asked=asked)
+    extras, tensors = model.extras, {}
+    for name in TENSORS:
+        if isinstance(tensor := extras.pop(name, None), np.ndarray):
+            tensors[name] = tensor
+    return Checkpoint(path=path, model=model, place=place, tensors=tensors, asked=asked)
 
 
 @contextmanager

@@ -31,6 +31,7 @@ class Event:
     epoch: int = 0  # 1-based
     lr: float = math.nan
     loss: float = math.nan  # mean per positive pair of this epoch so far
+    heldout: float = math.nan  # mean loss per pair of what is not trained on, at an epoch's end
     kept: int = 0  # tokens of this epoch after subsampling
     pairs: int = 0  # positive pairs of this epoch
     seconds: float = 0.0  # wall time of training so far, without compiling and counting

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from w2v_sgns.config import WHOLE_LINE, TrainConfig
 from w2v_sgns.machine import human_bytes
+from w2v_sgns.training.needs import model_bytes
 
 if TYPE_CHECKING:
     from w2v_sgns.corpus import CorpusStats
@@ -35,6 +36,11 @@ def header(
     yield (
         f"memory      {human_bytes(matrices)} for E and Ep, "
         f"{human_bytes(4 * stats.tokens_kept)} for token ids {where}"
+    )
+    model = model_bytes(stats.types_kept, config.dim)
+    yield (
+        f"disk        {human_bytes(model)} for the model, up to {human_bytes(2 * model)} more for "
+        "checkpoints"
     )
     yield f"pairs       {pairs_text(config)}"
     sample = effective_sample(config.sample, stats.tokens_kept)
@@ -115,6 +121,8 @@ def _notes(stats: CorpusStats) -> Iterator[str]:
             f"{_many(stats.marked_tokens, 'token')} begin with a byte order mark (U+FEFF), such "
             f"as {stats.marked_word!a}: a word of its own; were files joined by cat?"
         )
+    if stats.counted_on_disk:
+        yield from _pruned(stats)
     if stats.long_tokens:
         yield f"{_many(stats.long_tokens, 'token')} dropped by --max-token-bytes"
     if stats.types_unseen:
@@ -123,6 +131,17 @@ def _notes(stats: CorpusStats) -> Iterator[str]:
         yield (
             f"words have {stats.bytes_read // stats.tokens_read:,} bytes on average: text written "
             "without blanks must be segmented first"
+        )
+
+
+def _pruned(stats: CorpusStats) -> Iterator[str]:
+    """Say what became of words that were too many for memory."""
+    yield "the words outgrew a quarter of --memory and were counted on disk; every count is exact"
+    if stats.least_count > 1:
+        yield (
+            f"words seen fewer than {stats.least_count:,} times were left out to fit --memory "
+            f"({_many(stats.types_read - stats.types_counted, 'type')}, "
+            f"{_many(stats.tokens_read - stats.tokens_counted, 'token')}): raise it to keep them"
         )
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "check_disk",
     "check_memory",
     "check_outputs",
+    "model_bytes",
     "thread_count",
     "window_reach",
 ]
@@ -116,6 +117,11 @@ def check_memory(words: int, dim: int) -> None:
         )
 
 
+def model_bytes(words: int, dim: int) -> int:
+    """Return the bytes of a model file's matrices."""
+    return 2 * int(words) * int(dim) * 4
+
+
 def check_disk(output: Path | str | None, words: int, dim: int) -> None:
     """Refuse a model file that would not fit its disk, before the training.
 
@@ -124,7 +130,7 @@ def check_disk(output: Path | str | None, words: int, dim: int) -> None:
     """
     if output is None:
         return
-    needed = 2 * words * dim * 4
+    needed = model_bytes(words, dim)
     free = shutil.disk_usage(Path(os.path.realpath(output)).parent).free
     if needed > free:
         raise ResourceError(

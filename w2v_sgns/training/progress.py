@@ -115,6 +115,8 @@ def training_text(event: Event) -> str:
     rate = event.done / event.seconds if event.seconds else 0.0
     left = (event.total - event.done) / rate if rate else math.nan
     loss = "loss n/a" if math.isnan(event.loss) else f"loss {event.loss:.3f}"
+    if not math.isnan(event.heldout):
+        loss += f" (held out {event.heldout:.3f})"
     return f"{words_per_second(rate)}  lr {event.lr:.4f}  {loss}  {duration(left)} left"
 
 
@@ -151,6 +153,12 @@ def summary(model: Model, last: Event, output: Path) -> Iterator[str]:
     if losses:
         first = f"{losses[0]:.4f} in the first epoch, " if len(losses) > 1 else ""
         yield f"loss        {first}{losses[-1]:.4f} in the last (mean per pair)"
+    judged = [entry["heldout_loss"] for entry in model.history if entry.get("heldout_loss")]
+    if judged:
+        best = model.provenance.get("best_epoch")
+        yield f"held out    loss {judged[0]:.4f} after the first epoch, {judged[-1]:.4f} at the end"
+        if best:
+            yield f"            the vectors are those of epoch {best}, the lowest"
     yield f"written     {output} ({human_bytes(output.stat().st_size)})"
     if output.suffix.lower() != ".safetensors":
         yield "            vectors only: training cannot be resumed from this file"

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "asked_of", "check_corpus", "planned"]
 
 # Settings that make the words, the shape or the meaning of the rows: a checkpoint keeps its own.
-FIXED = ("dim", "objective", "bias", "min_count", "max_vocab", "keep_words")
+FIXED = (
+    *("dim", "objective", "bias", "min_count", "max_vocab", "keep_words"),
+    *("init", "grow_vocab", "freeze", "holdout"),
+)
 # Of RunOptions: asked anew each time.
 MOMENTARY = ("resume", "stop_after", "save_vocab", "vocab_format", "read_vocab")
 

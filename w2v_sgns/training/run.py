@@ -13,6 +13,7 @@ from w2v_sgns.errors import DivergenceError
 from w2v_sgns.model import Model
 from w2v_sgns.training.divergence import LossWatch
 from w2v_sgns.training.events import Event, Progress
+from w2v_sgns.training.holdout import Best, HeldOut
 from w2v_sgns.training.keeper import Keeper
 from w2v_sgns.training.schedule import Schedule
 from w2v_sgns.training.signals import StopRequest
@@ -46,28 +47,34 @@ class Run:
         schedule: Schedule,
         keeper: Keeper,
         stop: StopRequest,
+        held: HeldOut | None,
         say: Progress,
     ) -> None:
         """`model` shares the state's matrices."""
         self.state, self.model, self.backend, self.schedule = state, model, backend, schedule
-        self.keeper, self.stop, self._say = keeper, stop, say
+        self.keeper, self.stop, self.held, self._say = keeper, stop, held, say
         self._watch = LossWatch(model.config.negative)
 
     def train(self, last_epoch: int) -> bool:
-        """Train up to and with an epoch (1-based); tell whether that was the last of all.
+        """Train up to and with an epoch (1-based); tell whether the training is complete.
 
         Raises:
             DivergenceError: the loss or the vectors left the road.
             KeyboardInterrupt, SystemExit: what a signal means, after a checkpoint.
         """
         self.backend.warm_up()
+        self.state.clock.start()
         try:
-            while self.state.epoch < min(last_epoch, self.schedule.epochs):
+            while not self._is_complete() and self.state.epoch < last_epoch:
                 self._epoch()
                 self._between(epoch_end=True)
         except DivergenceError as error:
             raise self._with_rescue(error) from error
-        return self.state.epoch >= self.schedule.epochs
+        return self._is_complete()
+
+    def _is_complete(self) -> bool:
+        patience_lost = self.held is not None and self.held.is_over(self.state)
+        return patience_lost or self.state.epoch >= self.schedule.epochs
 
     def _epoch(self) -> None:
         """Train what is left of the epoch."""
@@ -78,9 +85,19 @@ class Run:
             self._report("train", state.sums)
             if state.chunk < chunks:
                 self._between()
-        self._report("epoch", state.sums)
-        state.history.append(self._entry())
+        entry = self._entry()
+        if self.held is not None:
+            entry["heldout_loss"] = self._judge(self.held)
+        self._report("epoch", state.sums, heldout=entry.get("heldout_loss"))
+        state.history.append(entry)
         state.epoch, state.chunk, state.sums = state.epoch + 1, 0, Sums()
+
+    def _judge(self, held: HeldOut) -> float | None:
+        """Return the held-out loss; keep the vectors if it is the lowest so far."""
+        state, loss = self.state, held.loss()
+        if held.patience is not None and not (state.best and state.best.loss <= loss):
+            state.best = Best.of(state, state.epoch + 1, loss)
+        return None if math.isnan(loss) else loss
 
     def _piece(self, tick: Tick) -> Totals:
         """Train on to the next stop. Chunks cut off by a signal are not gone back to."""
@@ -103,7 +120,7 @@ class Run:
             path = self.keeper.save_somewhere(self.model, self.state)
             self._say(Event(phase="interrupted", path=path, text=self._place()))
             self.stop.deliver()
-        elif self.state.epoch < self.schedule.epochs and (
+        elif not self._is_complete() and (
             self.keeper.is_due_at_epoch() if epoch_end else self.keeper.is_due()
         ):
             self.keeper.save(self.model, self.state)
@@ -114,7 +131,7 @@ class Run:
         share = 100 * tokens / (schedule.epochs * schedule.tokens)
         return f"{done.epoch} of {schedule.epochs} epochs complete, {share:.0f} % of the training"
 
-    def _report(self, phase: str, sums: Sums) -> None:
+    def _report(self, phase: str, sums: Sums, *, heldout: float | None = None) -> None:
         state, schedule = self.state, self.schedule
         lr = schedule.at(state.epoch, sums.tokens)
         self._watch.check(state.epoch + 1, sums, lr, schedule.start)
@@ -126,6 +143,7 @@ class Run:
                 epoch=state.epoch + 1,
                 lr=lr,
                 loss=sums.mean_loss,
+                heldout=math.nan if heldout is None else heldout,
                 kept=sums.kept,
                 pairs=sums.pairs,
                 seconds=state.clock.wall(),

@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from w2v_sgns.training.backends import Totals
+    from w2v_sgns.training.holdout import Best
+    from w2v_sgns.training.init import Frozen
 
 __all__ = ["Clock", "State", "Sums"]
 
@@ -53,6 +55,12 @@ class Clock:
     """Wall and processor seconds of training, those of earlier runs included."""
 
     def __init__(self, wall: float = 0.0, cpu: float = 0.0) -> None:
+        self._before = wall, cpu
+        self.start()
+
+    def start(self) -> None:
+        """Begin to count: before, there was compiling."""
+        wall, cpu = self._before
         self._wall, self._cpu = time.perf_counter() - wall, time.process_time() - cpu
 
     def wall(self) -> float:
@@ -75,10 +83,16 @@ class State:
         sums: of that epoch's chunks so far.
         history: one table a complete epoch.
         clock: time spent.
+        bias: (V,), a view of the output biases where these are trained.
+        frozen: rows that do not change.
+        best: the vectors with the lowest held-out loss, where one waits for a better one.
     """
 
     E: Matrix
     Ep: Matrix
+    bias: Matrix | None = None
+    frozen: Frozen | None = None
+    best: Best | None = None
     epoch: int = 0
     chunk: int = 0
     sums: Sums = field(default_factory=Sums)

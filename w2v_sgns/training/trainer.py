@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,12 @@ from w2v_sgns.errors import CorpusError
 from w2v_sgns.machine import total_memory
 from w2v_sgns.model import Model
 from w2v_sgns.training.checkpoint import checkpoint_path
+from w2v_sgns.training.curve import CurvePlot
 from w2v_sgns.training.events import Event, Progress
+from w2v_sgns.training.holdout import HeldOut, held_note, hold_out_lines
+from w2v_sgns.training.init import Frozen, Given, frozen_rows, read_given
 from w2v_sgns.training.keeper import Keeper
+from w2v_sgns.training.log import JsonLog
 from w2v_sgns.training.needs import (
     CHECKPOINT,
     MODEL_OUTPUT,
@@ -39,6 +44,7 @@ from w2v_sgns.training.state import State, Sums
 if TYPE_CHECKING:
     from w2v_sgns.corpus import Corpus
     from w2v_sgns.corpus.source import Source
+    from w2v_sgns.corpus.store import TokenStore
     from w2v_sgns.kernels.matrices import Matrix
     from w2v_sgns.training.backends import HogwildBackend
 
@@ -80,19 +86,22 @@ def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
     from w2v_sgns.kernels.compile import when_compiling
 
     options, config = plan.options, plan.config
-    say: Progress = progress or (lambda event: None)
     source = open_source(plan.corpus, config)
     check_outputs(source, _outputs(plan), force=options.force)
+    given = None if plan.checkpoint else read_given(config)
     threads = thread_count(options)
-    selection = selection_of(config) if plan.checkpoint is None else plan.checkpoint.selection
+    resumed = plan.checkpoint is not None
+    watch = progress or (lambda event: None)
     with (
+        CurvePlot(options.plot, watch, force=options.force or resumed) as drawn,
+        JsonLog(options.log_json, config, drawn, append=resumed) as say,
         when_compiling(_once(lambda: say(Event(phase="compile")))),
-        counted(source, options, say, **selection) as text,
+        counted(source, options, say, **_selection(plan, given)) as text,
     ):
         say(Event(phase="corpus", corpus=text, threads=threads, asked=options.threads))
         check_disk(options.output, len(text.vocabulary), config.dim)
         _save_vocabulary(text, options)
-        return _fit(text, plan, threads, asked_of(source, options, threads), say)
+        return _fit(text, plan, given, threads, asked_of(source, options, threads), say)
 
 
 def _outputs(plan: Plan) -> dict[str, Path | str | None]:
@@ -102,9 +111,20 @@ def _outputs(plan: Plan) -> dict[str, Path | str | None]:
         MODEL_OUTPUT: options.output,
         "--save-vocab": options.save_vocab,
     }
-    if options.output is not None and plan.checkpoint is None:
-        outputs[CHECKPOINT] = checkpoint_path(options.output)
+    if plan.checkpoint is None:  # a resumed run goes on with them
+        outputs["--log-json"] = options.log_json
+        outputs["--plot"] = options.plot
+        if options.output is not None:
+            outputs[CHECKPOINT] = checkpoint_path(options.output)
     return outputs
+
+
+def _selection(plan: Plan, given: Given | None) -> dict[str, Any]:
+    """Return which words are kept, as keywords of load_corpus."""
+    if plan.checkpoint is not None:
+        return plan.checkpoint.selection
+    known = {"known": given.vocabulary} if given and plan.config.grow_vocab else {}
+    return selection_of(plan.config) | known
 
 
 def _once(call: Callable[[], None]) -> Callable[[], None]:
@@ -154,14 +174,22 @@ def _save_vocabulary(corpus: Corpus, options: RunOptions) -> None:
         write_vocabulary(stream, corpus.vocabulary, options.vocab_format)
 
 
-def _fit(corpus: Corpus, plan: Plan, threads: int, asked: dict[str, Any], say: Progress) -> Model:
+def _fit(
+    corpus: Corpus,
+    plan: Plan,
+    given: Given | None,
+    threads: int,
+    asked: dict[str, Any],
+    say: Progress,
+) -> Model:
     """Allocate, run the epochs that are left, save; return the finite model."""
     config, options, checkpoint = plan.config, plan.options, plan.checkpoint
     window = window_reach(config, corpus.stats.longest_line)
     check_memory(len(corpus.vocabulary), config.dim)
-    for note in (*plan.notes, *_changes(corpus, plan)):
+    held_text = hold_out_lines(corpus, config)
+    state, notes = _begun(corpus, plan, given)
+    for note in (*plan.notes, *_changes(corpus, plan), *notes, *held_note(held_text, config)):
         say(Event(phase="note", text=note))
-    state = _begun(corpus, plan)
     model = Model(
         state.E,
         state.Ep,
@@ -169,9 +197,13 @@ def _fit(corpus: Corpus, plan: Plan, threads: int, asked: dict[str, Any], say: P
         config=config,
         provenance=checkpoint.model.provenance if checkpoint else _provenance(corpus, threads),
     )
-    backend, schedule = cpu_backend(
-        state.E, state.Ep, corpus, config, threads=threads, window=window
-    )
+    make = partial(cpu_backend, state.E, state.Ep, config=config, threads=threads, window=window)
+    backend, schedule = make(corpus)
+    if state.frozen is not None:
+        backend.after_chunk = state.frozen.restore
+    held = None
+    if held_text is not None:
+        held = HeldOut(make(corpus, held=held_text)[0], config.patience)
     keeper = Keeper(
         options.output,
         every=options.checkpoint_every,
@@ -188,6 +220,7 @@ def _fit(corpus: Corpus, plan: Plan, threads: int, asked: dict[str, Any], say: P
             schedule=schedule,
             keeper=keeper,
             stop=stop,
+            held=held,
             say=say,
         )
         complete = run.train(options.stop_after or config.epochs)
@@ -205,16 +238,30 @@ def _changes(corpus: Corpus, plan: Plan) -> list[str]:
     return [] if note is None else [note]
 
 
-def _begun(corpus: Corpus, plan: Plan) -> State:
-    """Return the state that training starts from."""
-    checkpoint = plan.checkpoint
+def _begun(corpus: Corpus, plan: Plan, given: Given | None) -> tuple[State, list[str]]:
+    """Return the state that training starts from, and what to say about it."""
+    checkpoint, config = plan.checkpoint, plan.config
     if checkpoint is None:
-        E, Ep = initial_matrices(len(corpus.vocabulary), plan.config)
-        return State(E=E, Ep=Ep)
+        E, Ep = initial_matrices(len(corpus.vocabulary), config)
+        state = State(E=E, Ep=Ep)
+        return state, [] if given is None else _start_from(given, state, corpus, config)
     state = checkpoint.state()
     if corpus.stats.fingerprint != checkpoint.fingerprint:
         state.chunk, state.sums = 0, Sums()
-    return state
+    return state, []
+
+
+def _start_from(given: Given, state: State, corpus: Corpus, config: TrainConfig) -> list[str]:
+    """Fill rows from given vectors, freeze some; return what to say about it."""
+    notes = given.fill(state, corpus.vocabulary)
+    if config.grow_vocab:
+        new = len(corpus.vocabulary) - len(given.vocabulary)
+        notes.append(f"--grow-vocab: {new:,} new words, {len(given.vocabulary):,} known ones stay")
+    if config.freeze is not None:
+        rows, more = frozen_rows(config.freeze, corpus.vocabulary, given)
+        state.frozen = Frozen(state, rows, outputs=given.Ep is not None)
+        notes += more
+    return notes
 
 
 def _finish(model: Model, state: State, keeper: Keeper, say: Progress, *, complete: bool) -> None:
@@ -229,6 +276,9 @@ def _finish(model: Model, state: State, keeper: Keeper, say: Progress, *, comple
         done = f"{state.epoch} of {model.config.epochs} epochs"
         say(Event(phase="stopped", path=path, epoch=state.epoch, text=done))
         return
+    if state.best is not None:
+        state.best.put_into(state)
+        model.provenance["best_epoch"] = state.best.epoch
     model.check_finite()
     if keeper.active:
         say(Event(phase="save", path=keeper.output))
@@ -244,16 +294,20 @@ def cpu_backend(
     *,
     threads: int,
     window: int | None,
+    held: TokenStore | None = None,
 ) -> tuple[HogwildBackend, Schedule]:
-    """Return what trains on this corpus, and its learning rates."""
+    """Return what trains on this corpus, and its learning rates.
+
+    `held`: a text to judge by instead, under the corpus's noise and subsampling, at rate zero.
+    """
     from w2v_sgns import sampling
     from w2v_sgns.training.backends import HogwildBackend, TrainingData
 
     counts = corpus.vocabulary.counts
     assert counts is not None  # a counted corpus
-    tokens = np.asarray(corpus.store.tokens)
+    tokens = np.asarray((held or corpus.store).tokens)
     q = sampling.noise_distribution(counts, config.noise_exponent)
-    sample = sampling.effective_sample(config.sample, len(tokens))
+    sample = sampling.effective_sample(config.sample, len(corpus.store.tokens))
     kept = sampling.keep_probabilities(counts, sample)
     data = TrainingData(
         tokens=tokens,
@@ -261,9 +315,8 @@ def cpu_backend(
         noise=sampling.pack_alias(*sampling.alias_table(q)),
         kept_share=float(np.average(kept, weights=counts)),
     )
-    schedule = Schedule(
-        start=config.lr, end=config.final_lr, tokens=len(tokens), epochs=config.epochs
-    )
+    rates = (0.0, 0.0) if held is not None else (config.lr, config.final_lr)
+    schedule = Schedule(start=rates[0], end=rates[1], tokens=len(tokens), epochs=config.epochs)
     backend = HogwildBackend(
         E, Ep, data=data, config=config, schedule=schedule, threads=threads, window=window
     )

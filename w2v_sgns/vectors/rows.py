@@ -1,16 +1,18 @@
-"""A matrix and the words of its rows: load, save, look up. What is asked of it is vectors.py's."""
+"""A matrix and the words of its rows: how to look them up.
+
+What is asked of them is vectors.py's business.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from w2v_sgns.corpus.vocabulary import Vocabulary, decode_word
+from w2v_sgns.corpus.vocabulary import Vocabulary, decode_word, first_rows
 from w2v_sgns.errors import FormatError, UnknownWordError
 
 __all__ = ["WordRows"]
@@ -36,40 +38,6 @@ class WordRows:
         self.matrix.flags.writeable = False
         self.vocabulary = vocabulary
 
-    @classmethod
-    def load(
-        cls,
-        path: Path | str,
-        *,
-        limit: int | None = None,
-        words: Iterable[str | bytes] | None = None,
-    ) -> Self:
-        """Open the input vectors of any readable file, or only its first rows or some words.
-
-        What is odd about the file is told by a FormatWarning.
-
-        Raises:
-            FormatError: missing, damaged or of an unknown kind.
-            ConfigError: `limit` is below 1.
-        """
-        from w2v_sgns.formats import load_vectors
-
-        loaded = load_vectors(path, limit=limit, words=words)
-        return cls(loaded.matrix, loaded.vocabulary)
-
-    def save(self, path: Path | str, *, format: str | None = None, force: bool = False) -> None:
-        """Write the vectors in the format that the suffix means, or the named one.
-
-        Formats: safetensors, text, binary, glove, npy, tsv, parquet, folder.
-
-        Raises:
-            OutputError: the place or a word is refused, or writing fails.
-            ConfigError: no such format.
-        """
-        from w2v_sgns.formats import save_vectors
-
-        save_vectors(self, path, format=format, force=force)
-
     @property
     def vector_size(self) -> int:
         """The dimensions d."""
@@ -83,10 +51,7 @@ class WordRows:
     @cached_property
     def key_to_index(self) -> dict[str, int]:
         """The first row of every word; built when first asked for."""
-        rows: dict[str, int] = {}
-        for row, word in enumerate(self.vocabulary):
-            rows.setdefault(word, row)
-        return rows
+        return first_rows(self.index_to_key)
 
     def __len__(self) -> int:
         return len(self.vocabulary)

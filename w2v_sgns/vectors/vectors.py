@@ -7,9 +7,9 @@ neighbours.py's business, files are formats/'s.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,7 @@ from w2v_sgns.errors import ConfigError
 from w2v_sgns.vectors.neighbours import nearest, unit
 from w2v_sgns.vectors.products import nearest_by_product
 from w2v_sgns.vectors.questions import Asked, read_question, read_vector
+from w2v_sgns.vectors.rows import WordRows
 
 if TYPE_CHECKING:
     from w2v_sgns.evaluation.analogy import AnalogyResult
@@ -39,6 +40,43 @@ class Vectors(WordRows):
     Raises:
         FormatError: rows and words differ in number.
     """
+
+    @classmethod
+    def load(
+        cls,
+        path: Path | str,
+        *,
+        limit: int | None = None,
+        words: Iterable[str | bytes] | None = None,
+        read_vocab: Path | str | None = None,
+    ) -> Self:
+        """Open the input vectors of any readable file, or only its first rows or some words.
+
+        With `read_vocab` the words get the counts of a vocabulary file. What is odd about the
+        file is told by a FormatWarning.
+
+        Raises:
+            FormatError: missing, damaged or of an unknown kind.
+            VocabularyError: the vocabulary file is damaged or lacks a word.
+            ConfigError: `limit` is below 1.
+        """
+        from w2v_sgns.formats import load_vectors
+
+        loaded = load_vectors(path, limit=limit, words=words, read_vocab=read_vocab)
+        return cls(loaded.matrix, loaded.vocabulary)
+
+    def save(self, path: Path | str, *, format: str | None = None, force: bool = False) -> None:
+        """Write the vectors in the format that the suffix means, or the named one.
+
+        Formats: safetensors, text, binary, glove, npy, tsv, parquet, folder.
+
+        Raises:
+            OutputError: the place or a word is refused, or writing fails.
+            ConfigError: no such format.
+        """
+        from w2v_sgns.formats import save_vectors
+
+        save_vectors(self, path, format=format, force=force)
 
     def similarity(self, first: str, second: str) -> float:
         """Return the cosine of two words; 0 where one of the vectors is zero.
