@@ -88,7 +88,7 @@ def standstills(corpus: Path, arguments: argparse.Namespace) -> list[float]:
         train(
             corpus,
             dim=arguments.dim,
-            epochs=10,
+            epochs=3,
             threads=arguments.threads,
             sample=0,
             output=corpus.with_name("m.safetensors"),

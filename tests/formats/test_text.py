@@ -206,3 +206,11 @@ def test_reading_stops_before_the_memory_is_used_up(
     monkeypatch.setattr(rows, "available_memory", lambda: 60_000_000)
     with pytest.raises(ResourceError, match=r"needs 60 MB more of memory after 0 rows, 60 MB are"):
         load(tmp_path / "v")
+
+
+@pytest.mark.parametrize("gap", [b"  ", b" \t", b"\x0b ", b" \x0c"])
+def test_a_gap_that_hides_a_missing_number(gap: bytes, tmp_path: Path) -> None:
+    """As many blanks as there should be, one number fewer."""
+    (tmp_path / "v").write_bytes(b"2 3\nking 1 2 3\nqueen" + gap + b"1 2\n")
+    with pytest.raises(FormatError, match=r"byte 15: row 2"):
+        load(tmp_path / "v")

@@ -72,7 +72,7 @@ def _read_json(texts: Sequence[bytes], out: NDArray[np.float32]) -> bool:
 
 def _read_slowly(row: int, text: bytes) -> list[np.float32]:
     values = []
-    for part in text.split():
+    for part in text.replace(b"\t", b" ").split(b" "):
         if not NUMBER.fullmatch(part):
             raise BadNumberError(row, part)
         plain = part.partition(b"(")[0]
