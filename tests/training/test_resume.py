@@ -214,6 +214,27 @@ def test_the_same_settings_again_are_no_change(stopped: Path, straight: bytes) -
     assert (stopped.parent / "m.safetensors").read_bytes() == straight
 
 
+def test_the_checkpoint_is_no_output(stopped: Path) -> None:
+    """It would be removed at the end, and the model with it."""
+    with pytest.raises(ConfigError, match="is the checkpoint itself"):
+        train(resume=stopped, output=stopped, force=True)
+    assert read_checkpoint(stopped).place["epoch"] == 1
+
+
+def test_a_stop_that_lies_behind(stopped: Path) -> None:
+    with pytest.raises(ConfigError, match=r"--stop-after 1: .* holds 1 complete epochs already"):
+        train(resume=stopped, stop_after=1)
+
+
+def test_a_new_log_is_no_corpus(stopped: Path, corpus: Path) -> None:
+    before = corpus.read_bytes()
+    with pytest.raises(ConfigError, match="would replace the corpus"):
+        train(resume=stopped, log_json=corpus, force=True)
+    with pytest.raises(OutputError, match="exists"):
+        train(resume=stopped, log_json=corpus)
+    assert corpus.read_bytes() == before
+
+
 @pytest.mark.parametrize("name", ["dim", "min_count"])
 def test_force_does_not_change_what_the_rows_are(stopped: Path, name: str) -> None:
     with pytest.raises(ConfigError, match="cannot change on the way"):

@@ -16,7 +16,13 @@ from w2v_sgns.config import RunOptions, TrainConfig
 from w2v_sgns.corpus import Corpus, CorpusStats
 from w2v_sgns.machine import human_bytes
 from w2v_sgns.training.events import Event, Progress
-from w2v_sgns.training.needs import OVERHEAD, check_memory, thread_count, window_reach
+from w2v_sgns.training.needs import (
+    OVERHEAD,
+    check_compiler,
+    check_memory,
+    thread_count,
+    window_reach,
+)
 from w2v_sgns.training.trainer import counted, cpu_backend, initial_matrices, selection_of
 
 __all__ = ["Estimate", "estimate"]
@@ -65,6 +71,7 @@ def estimate(
     from w2v_sgns.corpus.inputs import open_source
     from w2v_sgns.kernels.matrices import padded_dim
 
+    check_compiler()
     options = options or RunOptions()
     say: Progress = progress or (lambda event: None)
     threads = thread_count(options)
