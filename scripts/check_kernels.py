@@ -5,11 +5,12 @@
 
 1. single steps over tiny vocabularies with many repeats, every width, k and dim: the largest
    error beside that of float32 NumPy with the same order of sums;
-2. runs over lines, chunk by chunk, against the twin that replays the same draws;
-3. deliberately wrong references: how far each is from the kernel, and whether it is told apart.
+2. the same for both forms of NCE, with output biases;
+3. runs over lines, chunk by chunk, against the twin that replays the same draws;
+4. deliberately wrong references: how far each is from the kernel, and whether it is told apart.
 
 Exit code 1 if an error is too large or a wrong reference is not told apart. The first run
-compiles about 20 kernels.
+compiles about 30 kernels.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
@@ -35,10 +37,10 @@ from kernel_cases import (
     step_errors,
 )
 from naive import replay
-from naive_steps import WRONG, last_row_never_drawn
+from naive_steps import WRONG, WRONG_NCE, last_row_never_drawn
 
 from w2v_sgns.config import TrainConfig
-from w2v_sgns.kernels.simd import host_width
+from w2v_sgns.kernels.simd import FORMS, host_width
 
 WIDTHS = (16, 8, 4)
 DIMS = (1, 17, 50, 100, 112, 300, 500)
@@ -89,6 +91,33 @@ def step_row(width: int, k: int, dim: int, contexts: Sequence[int]) -> Row:
     )
 
 
+def form_rows(widths: Sequence[int] = WIDTHS, *, k: int = 5) -> Iterator[Row]:
+    """Check single steps of both forms of NCE with output biases, a row for each width."""
+    for form in FORMS[1:]:
+        for width in widths:
+            cases = [
+                StepCase(
+                    dim=dim,
+                    negatives=k,
+                    contexts=count,
+                    words=words,
+                    scale=0.1,
+                    objective=form,
+                    bias=True,
+                )
+                for dim in (16, 50, 100)
+                for count in (1, 3, 10)
+                for words in (3, 12)
+            ]
+            results = [step_errors(case, width=width, seed=n) for n, case in enumerate(cases)]
+            error, control, loss = (max(column) for column in list(zip(*results, strict=True))[:3])
+            yield Row(
+                f"step  {form:11}  width {width:2}  k {k:2}   error {error:.1e}   "
+                f"float32 NumPy {control:.1e}   loss {loss:.1e}",
+                error <= TOLERANCE and loss <= TOLERANCE and all(r.clean for r in results),
+            )
+
+
 def run_rows(shapes: Sequence[tuple[int, int, int]], *, width: int | None = None) -> Iterator[Row]:
     """Check runs of two epochs; a shape is (dim, k, window)."""
     for dim, k, window in shapes:
@@ -114,13 +143,20 @@ def wrong_rows(widths: Sequence[int] = WIDTHS) -> Iterator[Row]:
         )
         yield wrong_row(name, nearest)
     yield wrong_row(last_row_never_drawn.__name__, noise_difference())
+    case = StepCase(dim=50, negatives=5, contexts=9, words=6, lr=0.1, objective="nce")
+    for name, step in WRONG_NCE.items():
+        wrong = partial(step, log_kq=case.log_kq)
+        yield wrong_row(
+            f"nce {name}",
+            min(step_difference(wrong, case, width=None, seed=seed) for seed in range(3)),
+        )
 
 
 def wrong_row(name: str, apart: float) -> Row:
     """Return how far a wrong reference is from the kernel."""
     told = apart > APART
     verdict = "told apart" if told else "NOT told apart"
-    return Row(f"wrong {name:22} difference {apart:.1e}   {verdict}", told)
+    return Row(f"wrong {name:24} difference {apart:.1e}   {verdict}", told)
 
 
 def noise_difference() -> float:
@@ -156,6 +192,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     widths, negatives = ([host_width()], [5]) if quick else (WIDTHS, NEGATIVES)
     failed = report(step_rows(widths, negatives))
     shapes = [(100, 5, 5)] if quick else [(25, 1, 2), (100, 5, 5), (33, 3, 5), (300, 20, 10)]
+    failed += report(form_rows(widths))
     failed += report(run_rows(shapes))
     failed += report(wrong_rows(widths))
     print("FAIL" if failed else "PASS", f"{failed} rows failed", sep=": ")

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from w2v_sgns.objectives import sgns
-from w2v_sgns.objectives.stable import sigmoid, softplus
+from w2v_sgns.objectives import nce, sgns
+from w2v_sgns.objectives.stable import sigmoid
 
 
 def float32(
@@ -24,6 +24,8 @@ def float32(
     *,
     collisions: str = "keep",
     tile: int = 6,
+    form: str = "sgns",
+    log_kq: np.ndarray | None = None,
 ) -> float:
     """Our step in float32 with the kernel's order of sums: one context, one tile at a time."""
     X, H = E[contexts], Ep[outputs]
@@ -33,14 +35,18 @@ def float32(
     if collisions == "drop":
         counted[1:] = np.asarray(outputs[1:]) != outputs[0]
     scores = X @ H.T
-    G = (lr * (label - sigmoid(scores)) * counted).astype(np.float32)
+    cost = sgns.cost
+    if form != "sgns":
+        cost = functools.partial(nce.COSTS[form], log_kq=log_kq[outputs])
+    terms, errors = cost(scores, label)
+    G = (-lr * errors * counted).astype(np.float32)
     dH = np.zeros_like(H)
     for g, x in zip(G, X, strict=True):
         dH += g[:, None] * x
     for first in range(0, len(outputs), tile):
         np.add.at(E, contexts, G[:, first : first + tile] @ H[first : first + tile])
     np.add.at(Ep, outputs, dH)
-    return float((softplus(np.where(label == 1, -scores, scores)) * counted).sum())
+    return float((terms * counted).sum())
 
 
 def word2vec_c(
@@ -129,6 +135,39 @@ def other_collisions(E, Ep, contexts, outputs, lr, *, collisions="keep"):
 def swapped_sides(E, Ep, contexts, outputs, lr, *, collisions="keep"):
     """Wrong: input and output matrix in each other's place."""
     return sgns.window_step(Ep, E, contexts, outputs, lr, collisions=collisions)
+
+
+def shift(form: str = "nce", factor: float = 1.0) -> Callable[..., float]:
+    """Return a step of NCE whose log(k·q(w)) is multiplied by a factor: 1 is right."""
+
+    def step(E, Ep, contexts, outputs, lr, *, collisions="keep", log_kq):
+        return nce.window_step(
+            E, Ep, contexts, outputs, lr, collisions=collisions, form=form, log_kq=factor * log_kq
+        )
+
+    return step
+
+
+def mean_shift(E, Ep, contexts, outputs, lr, *, collisions="keep", log_kq):
+    """Wrong: every word is shifted by the mean."""
+    log_kq = np.full_like(log_kq, log_kq.mean())
+    return nce.window_step(E, Ep, contexts, outputs, lr, collisions=collisions, log_kq=log_kq)
+
+
+def true_word_unshifted(E, Ep, contexts, outputs, lr, *, collisions="keep", log_kq):
+    """Wrong: the shift reaches the noise words only."""
+    log_kq = log_kq.copy()
+    log_kq[outputs[0]] = 0
+    return nce.window_step(E, Ep, contexts, outputs, lr, collisions=collisions, log_kq=log_kq)
+
+
+WRONG_NCE: dict[str, Callable[..., float]] = {
+    "no_shift": shift(factor=0),
+    "shift_sign": shift(factor=-1),
+    "sigmoid_form": shift("nce-sigmoid"),
+    "mean_shift": mean_shift,
+    "true_word_unshifted": true_word_unshifted,
+}
 
 
 def last_row_never_drawn(bits: int, table: Sequence[int]) -> int:

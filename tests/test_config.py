@@ -25,6 +25,9 @@ BAD: list[tuple[str, Any]] = [
     *[("sample", value) for value in (-1, -1e-9, NAN, INF, "x")],
     *[("noise_exponent", value) for value in (NAN, INF, -INF, "0.75")],
     *[("collisions", value) for value in ("", "Keep", "redraw", None)],
+    *[("objective", value) for value in ("", "SGNS", "cbow", None)],
+    *[("shared_noise", value) for value in ("", "none", None)],
+    *[("bias", value) for value in (1, "yes", None)],
 ]
 
 
@@ -134,3 +137,30 @@ def test_a_switch_is_true_or_false(value: Any) -> None:
 def test_numbers_beyond_any_use(setting: dict[str, float]) -> None:
     with pytest.raises(ConfigError, match="at most"):
         TrainConfig(**setting)
+
+
+@pytest.mark.parametrize(
+    ("objective", "exponent"), [("sgns", 0.75), ("nce", 0), ("nce-sigmoid", 0), ("softmax", None)]
+)
+def test_each_objective_has_its_noise(objective: str, exponent: float | None) -> None:
+    config = TrainConfig(objective=objective)
+    assert config.noise_exponent == exponent
+    assert config.to_dict()["noise_exponent"] == exponent
+    if objective != "softmax":
+        assert TrainConfig(objective=objective, noise_exponent=0.5).noise_exponent == 0.5
+
+
+@pytest.mark.parametrize(
+    ("settings", "flag"),
+    [
+        ({"objective": "nce-sigmoid", "collisions": "drop"}, "--collisions drop"),
+        ({"objective": "softmax", "collisions": "drop"}, "--collisions drop"),
+        ({"objective": "softmax", "noise_exponent": 0.75}, "--noise-exponent"),
+        ({"objective": "softmax", "shared_noise": "batch"}, "--shared-noise batch"),
+    ],
+)
+def test_settings_without_a_meaning_are_refused(settings: dict[str, Any], flag: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        TrainConfig(**settings)
+    assert str(caught.value).startswith(flag)
+    assert settings["objective"] in str(caught.value)

@@ -155,7 +155,8 @@ def test_the_table_names_the_default(setting: Field[object]) -> None:
     elif isinstance(value, (int, float)):
         assert float(shown) == value
     else:
-        assert shown == (value or ("lr / 10,000" if setting.name == "min_lr" else "none"))
+        derived = {"min_lr": "lr / 10,000", "noise_exponent": "0.75 or 0"}
+        assert shown == (value or derived.get(setting.name, "none"))
 
 
 def test_the_older_names_are_understood() -> None:

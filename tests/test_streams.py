@@ -72,6 +72,9 @@ def test_zstandard(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(pack(TEXT) + pack(b"more"))
     assert read_all(file) == TEXT + b"more"
+    skipped = b"\x53\x2a\x4d\x18\x05\0\0\0hello"  # a frame without content, at any place
+    file.write_bytes(skipped + pack(TEXT) + skipped + pack(b"more") + skipped)
+    assert read_all(file) == TEXT + b"more"
     file.write_bytes(pack(TEXT)[:-5])
     with pytest.raises(StreamError, match="zstandard data ended early, at byte"):
         read_all(file)

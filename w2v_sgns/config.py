@@ -15,11 +15,15 @@ from typing import Any, Self
 
 from w2v_sgns.errors import ConfigError
 
-__all__ = ["DEFAULT_MODEL", "PairConfig", "RunOptions", "TrainConfig"]
+__all__ = ["DEFAULT_MODEL", "OBJECTIVES", "PairConfig", "RunOptions", "TrainConfig"]
 
 DEFAULT_MODEL = Path("model.safetensors")  # written and read where no other is named
 
+OBJECTIVES = ("sgns", "nce", "nce-sigmoid", "softmax")
+# q(w) ∝ count^exponent where none is given: the published choice of each; softmax has no noise
+NOISE_EXPONENTS = {"sgns": 0.75, "nce": 0.0, "nce-sigmoid": 0.0, "softmax": None}
 COLLISIONS = ("keep", "drop")
+SHARED_NOISE = ("window", "batch")
 WHOLE_LINE = "line"  # a window that reaches from the line's start to its end
 # One seed word of the random streams, and far beyond any seed a person types.
 MAX_SEED = 2**63 - 1
@@ -81,8 +85,11 @@ class TrainConfig(TextOptions):
     dim: int = 100  # d, components of a vector
     window: int | str = 5  # most tokens on either side of the middle one, or "line": all of them
     fixed_window: bool = False  # False: the size is drawn from 1..window at every token
-    negative: int = 5  # k, noise words a window
-    noise_exponent: float = 0.75  # q(w) ∝ count(w)^noise_exponent
+    objective: str = "sgns"  # what is minimised
+    bias: bool = False  # train a bias of each output word too
+    negative: int = 5  # k, noise words a window; softmax has none
+    noise_exponent: float | None = None  # q(w) ∝ count(w)^noise_exponent; None: the objective's
+    shared_noise: str = "window"  # noise words are drawn for each window, or for a batch of them
     collisions: str = "keep"  # a noise word equal to the positive: keep it, or drop it
     sample: float = 1e-4  # t, subsampling threshold; 0 keeps every token
     epochs: int = 5
@@ -119,12 +126,41 @@ class TrainConfig(TextOptions):
             if not self.holdout:
                 raise ConfigError("--patience watches the held-out loss; give --holdout 0.01 too")
         _real("sample", self.sample, least=0.0)
-        _real("noise_exponent", self.noise_exponent, least=-10.0, most=10.0)
+        _one_of("objective", self.objective, OBJECTIVES)
+        _flag_value("bias", self.bias)
         if self.min_lr is not None:
             _real("min_lr", self.min_lr, least=0.0)
             if self.min_lr > self.lr:
                 raise ConfigError(f"--min-lr {self.min_lr:g} is above --lr {self.lr:g}")
         _one_of("collisions", self.collisions, COLLISIONS)
+        _one_of("shared_noise", self.shared_noise, SHARED_NOISE)
+        self._check_noise()
+
+    def _check_noise(self) -> None:
+        """Refuse settings of the noise that the objective has no use for; set its exponent."""
+        if self.objective == "softmax":
+            self._refuse_noise()
+        if self.objective == "nce-sigmoid" and self.collisions == "drop":
+            raise ConfigError(
+                "--collisions drop has no optimum with --objective nce-sigmoid: σ(s) would have "
+                "to be P/(1 − P), which can exceed 1; keep them, or use --objective nce"
+            )
+        if self.noise_exponent is None:
+            object.__setattr__(self, "noise_exponent", NOISE_EXPONENTS[self.objective])
+        else:
+            _real("noise_exponent", self.noise_exponent, least=-10.0, most=10.0)
+
+    def _refuse_noise(self) -> None:
+        given = {
+            "--noise-exponent": self.noise_exponent is not None,
+            "--collisions drop": self.collisions != "keep",
+            "--shared-noise batch": self.shared_noise != "window",
+        }
+        for flag in (flag for flag, is_given in given.items() if is_given):
+            raise ConfigError(
+                f"{flag} is about noise words; --objective softmax sums over all words instead: "
+                "leave it out"
+            )
 
     def _check_start(self) -> None:
         """Refuse what only makes sense with vectors to start from."""

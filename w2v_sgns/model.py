@@ -32,6 +32,7 @@ class Model:
         E: float32 (V, d), the input vectors; row i is word i. May be a padded view or a mapped
             file, then read-only.
         Ep: float32 (V, d), the output vectors.
+        output_bias: float32 (V,), what is added to the score of each output word; None: nothing.
         vocabulary: the words and counts of the V rows.
         config: the settings of the training.
         history: one table an epoch, such as `{"epoch": 1, "loss": 2.31}`.
@@ -52,6 +53,7 @@ class Model:
         history: Sequence[Mapping[str, Any]] = (),
         provenance: Mapping[str, Any] | None = None,
         extras: Mapping[str, NDArray[Any] | str] | None = None,
+        output_bias: NDArray[np.float32] | None = None,
     ) -> None:
         shape = (len(vocabulary), config.dim)
         for name, matrix in (("E", E), ("Ep", Ep)):
@@ -60,8 +62,16 @@ class Model:
                     f"{name} is {matrix.dtype} {matrix.shape}; {shape[0]:,} words of dim "
                     f"{shape[1]} need float32 {shape}"
                 )
+        if output_bias is not None and (
+            output_bias.shape != shape[:1] or output_bias.dtype != np.float32
+        ):
+            raise ConfigError(
+                f"output_bias is {output_bias.dtype} {output_bias.shape}; {shape[0]:,} words need "
+                f"float32 {shape[:1]}"
+            )
         self.E = E
         self.Ep = Ep
+        self.output_bias = output_bias
         self.vocabulary = vocabulary
         self.config = config
         self.history = [dict(entry) for entry in history]
@@ -103,12 +113,15 @@ class Model:
         Raises:
             DivergenceError: names the first word whose vector is not finite.
         """
-        for name, matrix in (("input", self.E), ("output", self.Ep)):
+        parts = [("input vector", self.E), ("output vector", self.Ep)]
+        if self.output_bias is not None:
+            parts.append(("output bias", self.output_bias[:, None]))
+        for name, matrix in parts:
             row = _first_bad_row(matrix)
             if row is not None:
                 word = self.vocabulary.word(row)
                 raise DivergenceError(
-                    f"the {name} vector of {word!a:.80} (row {row:,}) is not finite: the training "
+                    f"the {name} of {word!a:.80} (row {row:,}) is not finite: the training "
                     "diverged; try a smaller --lr"
                 )
 

@@ -7,10 +7,11 @@ words. The draws themselves happen in the kernels.
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
-
-from w2v_sgns.kernels.compile import compiled
 
 __all__ = [
     "alias_probabilities",
@@ -63,7 +64,12 @@ def _vose(scaled: Real, threshold: Real, alias: npt.NDArray[np.int64]) -> None:
             small += 1
 
 
-_fill_alias = compiled(_vose)
+@cache
+def _fill_alias() -> Any:
+    """Return _vose compiled: only who draws waits for the compiler."""
+    from w2v_sgns.kernels.compile import compiled
+
+    return compiled(_vose)
 
 
 def alias_table(q: Real) -> tuple[Real, npt.NDArray[np.int64]]:
@@ -73,7 +79,7 @@ def alias_table(q: Real) -> tuple[Real, npt.NDArray[np.int64]]:
     """
     threshold = np.ones(len(q))
     alias = np.arange(len(q))
-    _fill_alias(q * len(q), threshold, alias)
+    _fill_alias()(q * len(q), threshold, alias)
     return threshold, alias
 
 

@@ -34,6 +34,7 @@ MAGIC = (
     (b"\x28\xb5\x2f\xfd", "zstandard"),
     (b"PK\x03\x04", "zip"),
 )
+SKIPPABLE = b"\x2a\x4d\x18"  # behind 0x50 to 0x5f: a frame of zstandard that holds no content
 BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")  # what follows BZh and a digit
 
 
@@ -44,6 +45,8 @@ def compression_of(head: bytes) -> str | None:
         head: the first `HEAD_BYTES` of a file, or more.
     """
     kind = next((kind for magic, kind in MAGIC if head.startswith(magic)), None)
+    if head[1:4] == SKIPPABLE and head[0] >> 4 == 5:
+        return "zstandard"
     if kind == "bzip2" and not _is_bzip2(head):
         return None  # a word that begins so
     return kind

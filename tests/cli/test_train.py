@@ -81,7 +81,7 @@ def test_it_trains_writes_and_says_what_comes_next() -> None:
     assert f"{types} types kept" in lines["vocabulary"]
     assert "            0 types dropped by --min-count 1\n" in done.stderr
     assert "the 1–5 (drawn) nearest on either side" in lines["pairs"]
-    assert "dim 8, 5 negatives, lr 0.05 → 5e-06" in lines["training"]
+    assert "sgns, dim 8, 5 negatives by count^0.75" in lines["training"]
     model = Model.load("model.safetensors")
     pairs = sum(entry["pairs"] for entry in model.history)
     assert f"{pairs:,} pairs in " in lines["trained"]

@@ -168,6 +168,29 @@ def test_a_line_over_many_chunks() -> None:
     assert pairs == 40_000 * 39_999 + 4
 
 
+def test_a_whole_line_over_chunks_is_trained() -> None:
+    """Thinned out, so that the pairs are few enough to be trained."""
+    import naive
+
+    from w2v_sgns.config import TrainConfig
+    from w2v_sgns.sampling import keep_probabilities, keep_thresholds
+
+    lines = [["x", "y"], [f"w{i % 50}" for i in range(40_000)], ["y", "x"]]
+    settings = {"dim": 4, "negative": 1, "epochs": 1, "min_count": 1, "lr": 1e-4}
+    model = train(lines, sample=1e-5, window="line", **settings)
+    counts = model.vocabulary.counts
+    rows = {word: row for row, word in enumerate(model.vocabulary)}
+    tokens = np.array([rows[word] for line in lines for word in line], np.uint32)
+    tokens[np.cumsum([len(line) for line in lines]) - 1] |= 1 << 31
+    # a text of fewer than 1/t words: t is one word of it
+    keep = keep_thresholds(keep_probabilities(counts, 1 / len(tokens)))
+    twin = TrainConfig(window=1, sample=1e-5)
+    kept = [len(line) for line in naive.kept_lines(tokens, keep, twin, 0)]
+    assert max(kept) > 500
+    assert model.history[0]["pairs"] == sum(n * (n - 1) for n in kept)
+    assert model.history[0]["kept"] == sum(kept)
+
+
 def test_a_line_too_long_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(needs, "LONGEST_LINE", 5)
     train([list("abcde"), list("ab")], **SETTINGS | {"window": "line"})
@@ -214,6 +237,16 @@ def test_vocab(tmp_path: Path) -> None:
     assert [row["bytes"] for row in found["longest"]] == [5, 5]
     text = w2v("vocab", path).output
     assert "37.5 % of tokens are no UTF-8" in text
+
+
+@pytest.mark.parametrize("data", [b"one\n", b"one two\nthree\n" * 3, b"a\nb\nc\n"])
+def test_vocab_reports_what_cannot_be_trained(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "text").write_bytes(data)
+    found = json.loads(w2v("vocab", tmp_path / "text", "--json").output)
+    assert found["tokens"] == len(data.split())
+    assert found["types"] == len(set(data.split()))
+    w2v("phrases", tmp_path / "text", "-o", tmp_path / "out")
+    assert (tmp_path / "out").read_bytes() == data
 
 
 def test_phrases(tmp_path: Path) -> None:

@@ -53,6 +53,13 @@ def test_json_lists_are_ready_lines(load, values: list) -> None:
         (b'{"text": ["a", 1.5]}\n', "1.5 is of type float"),
         (b'{"text": "a \\ud800 b"}\n', "lone surrogate"),
         (b'{"text": "a \\u0000 b"}\n', "NUL"),
+        (b'{"text": {"a": 1, "b": 2}}\n', "field 'text' is {'a': 1, 'b': 2} of type dict"),
+        (b'{"text": true}\n', "is True of type bool"),
+        (b'{"text": [["a", "b"], ["c"]]}\n', "is of type list"),
+        (b'{"text": ["a", null]}\n', "is of type NoneType"),
+        (b'[{"text": "a b"}]\n', "line 1 is list, needed: an object a line .*jq"),
+        (b'{"text": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n", "line 1 is no JSON .*recursion"),
+        (b'{"text": "caf\xe9"}\n', "line 1 is no JSON .*0xe9"),
     ],
 )
 def test_bad_json(load, data: bytes, message: str) -> None:
@@ -88,6 +95,30 @@ def test_tables(load, tmp_path: Path, kind: str, values: list) -> None:
     assert lines_of(corpus) == lines_of(as_json)
     assert corpus.stats.fingerprint == as_json.stats.fingerprint
     assert corpus.stats.sizes == (path.stat().st_size,)
+
+
+def test_kinds_of_columns(load, tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow", reason="needs the extra arrow")
+    from pyarrow import parquet
+
+    text = ["red green", None, "green"]
+    lists = [["red", "green"], [], ["green"]]
+    kinds = [
+        arrow.array(text).dictionary_encode(),
+        arrow.array(text, arrow.large_string()),
+        arrow.chunked_array([text[:1], text[1:], []], arrow.string()),
+        arrow.array([value and value.encode() for value in text]),
+        arrow.array(lists, arrow.large_list(arrow.large_string())),
+    ]
+    for values in kinds:
+        parquet.write_table(arrow.table({"text": values}), tmp_path / "file")
+        corpus = load(tmp_path / "file", text=COLUMN)
+        assert lines_of(corpus) == [[b"red", b"green"], [b"green"]]
+        assert corpus.stats.lines == 3
+    for values in ([{"x": "a b"}], [1, 2], [[1.5]], [["a", None]], [[["a"]]]):
+        parquet.write_table(arrow.table({"text": arrow.array(values)}), tmp_path / "file")
+        with pytest.raises(CorpusError, match=r"row 1, column 'text'.*of type"):
+            load(tmp_path / "file", text=COLUMN)
 
 
 def test_a_column_that_is_not_there(load, tmp_path: Path) -> None:

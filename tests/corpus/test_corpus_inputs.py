@@ -69,6 +69,22 @@ def test_a_pattern_that_is_a_name(load, tmp_path: Path) -> None:
     assert load(tmp_path / "odd[1].txt").stats.lines == 60
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_linked_folders_are_no_maze(load, tmp_path: Path) -> None:
+    """Two links back to their own folder: 2^40 paths to whoever follows them."""
+    place = tmp_path / "maze"
+    (place / "sub").mkdir(parents=True)
+    (place / "a.txt").write_bytes(b"a b\n")
+    (place / "sub" / "b.txt").write_bytes(b"b c\n")
+    (place / ".hidden").mkdir()
+    (place / ".hidden" / "c.txt").write_bytes(b"hidden\n")
+    (place / "back").symlink_to("../maze")
+    (place / "sub" / "up").symlink_to("..")
+    expected = [(b"b", 2), (b"a", 1), (b"c", 1)]
+    assert words_of(load(str(place / "**" / "*.txt"))) == expected
+    assert words_of(load(place, text=TextOptions(recursive=True))) == expected
+
+
 def test_folders_without_files(tmp_path: Path) -> None:
     (tmp_path / "inner").mkdir()
     (tmp_path / ".hidden").write_bytes(b"a b")
@@ -198,6 +214,7 @@ def test_bytes_that_are_no_text_come_through_lists(load) -> None:
         ([["a", 1.5]], "1.5 is of type float"),
         ([["a", True]], "True is of type bool"),
         ([["a", None]], "None is of type NoneType"),
+        ([{"a": 1, "b": 2}], "line 1 is {'a': 1, 'b': 2} of type dict"),
         ([3, 4], "line 1 is 3 of type int"),
         (b"text", "not bytes"),
         (5, "not int"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -54,3 +55,13 @@ def test_what_cannot_be_fetched(load, server: str) -> None:
         load(f"{server}/cut.gz")
     with pytest.raises(CorpusError, match="cannot be fetched"):
         load("odd://host/file")
+
+
+@pytest.mark.parametrize(("scheme", "part"), [("s3", "s3"), ("gs", "gcs")])
+def test_a_missing_client_is_named(load, monkeypatch, scheme: str, part: str) -> None:
+    for module in ("boto3", "google", "google.cloud", "google.cloud.storage"):
+        monkeypatch.setitem(sys.modules, module, None)
+    for module in ("smart_open.s3", "smart_open.gcs", "smart_open.transport", "smart_open"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    with pytest.raises(CorpusError, match=rf"{scheme}://.*pip install 'smart_open\[{part}\]'"):
+        load(f"{scheme}://bucket/key")

@@ -87,6 +87,8 @@ def test_words_a_format_cannot_hold(between: str, vocab_format: str) -> None:
         (b"a\t1\nb\t99999999999999999999\n", "is no whole number"),
         (b"a\t1\n\na\t2\n", "line 3: 'a' was there before"),
         (b"a\0\t1\n", "NUL"),
+        (b"a\t1\nb\t0\n", "line 2: 'b' has the count 0"),
+        (b"a\t9223372036854775807\nb\t1\n", "add up to more than"),
     ],
 )
 def test_bad_vocabulary_files(tmp_path: Path, data: bytes, message: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import gzip
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,32 @@ def test_strict_finds_a_character_cut_at_the_end(load) -> None:
 def test_nul_bytes_are_refused(load) -> None:
     with pytest.raises(CorpusError, match="byte 3 of the text is a NUL; that is no text"):
         load(b"a b\0c d", block_bytes=2)
+
+
+@pytest.mark.parametrize(
+    ("data", "advice"),
+    [
+        ("grün blau\n".encode("utf-16-le") * 9, "utf-16-le or utf-16-be"),
+        ("grün blau\n".encode("utf-16-be") * 9, "utf-16-le or utf-16-be"),
+        ("grün blau\n".encode("utf-32-le") * 9, "utf-32-le or utf-32-be"),
+        ("grün blau\n".encode("utf-32-be") * 9, "utf-32-le or utf-32-be"),
+        (b"a b c\n" * 300_000 + b"a\0b\n", "that is no text"),
+        (b"name.txt".ljust(257, b"\0") + b"ustar\x0000", "a tar archive"),
+        (gzip.compress(b"a b c\n"), "compressed twice"),
+        (b"PAR1\x15\0\x15", "--column"),
+        (b"%PDF-1.7 \0\n", "a PDF"),
+    ],
+)
+def test_what_a_file_with_nuls_may_be(load, data: bytes, advice: str) -> None:
+    with pytest.raises(CorpusError, match=rf"of the (text|content) is a NUL; .*{advice}"):
+        load(gzip.compress(data))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "idna"])
+def test_codecs_that_give_no_place(load, encoding: str) -> None:
+    """Text without the mark that these need, or no text at all, is an error of ours."""
+    with pytest.raises(CorpusError, match=r"corpus.txt: line 1.*give the right --encoding"):
+        load("straße á\n".encode("utf-16-le"), text=TextOptions(encoding=encoding))
 
 
 def test_10_unicode_blanks(load) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 from collections import Counter
 from itertools import pairwise
@@ -131,20 +132,51 @@ def test_ready_words_with_blanks_are_refused() -> None:
         find_phrases(corpus)
 
 
-@pytest.mark.interop
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_gensim_counts_and_scores(demo_corpus: Path) -> None:
+@pytest.mark.parametrize("memory_bytes", [1 << 30, 2_000])
+def test_the_ids_are_joined_where_they_lie(memory_bytes: int) -> None:
+    """One copy of the ids, in memory or in the temporary file."""
+    lines = [["new", "york", "is", "new"], ["old", "york"]] * 300
+    with load_corpus(lines, min_count=1, threads=1, memory_bytes=memory_bytes) as corpus:
+        assert corpus.stats.spooled is (memory_bytes == 2_000)
+        place = corpus.store.writable()
+        text = find_phrases(corpus, threshold=0.5, min_count=1)
+        assert text.tokens.size < place.size
+        assert np.shares_memory(text.tokens, place) or corpus.store.spooled
+        assert np.array_equal(corpus.store.tokens[: text.tokens.size], text.tokens)
+        assert written(text) == naive_phrases(lines, 0.5, 1, "word2phrase")[0]
+
+
+def test_a_corpus_of_one_word() -> None:
+    """Nothing to join, nothing to train on, but a text all the same."""
+    lines = [["a"], ["a", "a"]]
+    with load_corpus(
+        lines, min_count=1, threads=1, memory_bytes=1 << 30, for_training=False
+    ) as corpus:
+        assert written(find_phrases(corpus)) == lines
+
+
+def compare_with_gensim(path: Path, limits: dict[str, float]) -> None:
+    """The same phrases, counts, scores and text for each scorer."""
     from gensim.models.phrases import Phrases
 
-    with load_corpus(demo_corpus, min_count=1, threads=1, memory_bytes=1 << 30) as corpus:
-        lines = [[word.decode() for word in line] for line in lines_of(corpus)]
-        total = corpus.stats.tokens_read
-        for scorer, theirs, limit in (("word2phrase", "default", 1.0), ("npmi", "npmi", 0.2)):
-            model = Phrases(lines, min_count=5, threshold=limit, scoring=theirs, delimiter="_")
+    names = {"word2phrase": "default", "npmi": "npmi"}
+    for scorer, limit in limits.items():
+        with load_corpus(path, min_count=1, threads=1, memory_bytes=1 << 30) as corpus:
+            lines = [[word.decode() for word in line] for line in lines_of(corpus)]
+            total = corpus.stats.tokens_read
+            model = Phrases(
+                lines,
+                min_count=5,
+                threshold=limit,
+                scoring=names[scorer],
+                delimiter="_",
+                max_vocab_size=10**9,
+            )
             factor = total / len(model.vocab) if scorer == "word2phrase" else 1.0
             found = find_phrases(corpus, threshold=limit * factor, min_count=5, scorer=scorer)
             expected = model.export_phrases()
             assert {phrase.word for phrase in found.phrases} == set(expected)
+            assert len(found.phrases) == len(expected) > 10
             for phrase in found.phrases:
                 assert phrase.count == model.vocab[phrase.word]
                 if scorer == "npmi":
@@ -152,3 +184,20 @@ def test_gensim_counts_and_scores(demo_corpus: Path) -> None:
                 else:
                     assert phrase.score == pytest.approx(expected[phrase.word] * factor, rel=1e-12)
             assert written(found) == [model[line] for line in lines]
+
+
+@pytest.mark.interop
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_gensim_counts_and_scores(demo_corpus: Path) -> None:
+    compare_with_gensim(demo_corpus, {"word2phrase": 1.0, "npmi": 0.2})
+
+
+@pytest.mark.interop
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_gensim_on_real_text(root: Path, tmp_path: Path) -> None:
+    packed = root.parent / "shared" / "corpora" / "en-small.txt.gz"
+    if not packed.exists():
+        pytest.skip("needs ../shared/corpora/en-small.txt.gz")
+    path = tmp_path / "text.txt"
+    path.write_bytes(gzip.decompress(packed.read_bytes()))
+    compare_with_gensim(path, {"word2phrase": 10.0, "npmi": 0.5})

@@ -22,7 +22,7 @@ def sums(pairs: int, mean: float) -> Sums:
 
 
 def test_a_loss_far_above_its_start_is_refused() -> None:
-    watch = LossWatch(5)
+    watch = LossWatch(START)
     watch.check(1, sums(ENOUGH, START), 0.05, 0.05)
     watch.check(1, sums(2 * ENOUGH, START * FAR / 2), 0.05, 0.05)
     with pytest.raises(DivergenceError, match=r"the loss is 70, .* --lr 0\.5 \(then 0\.4\).*0\.05"):
@@ -30,7 +30,7 @@ def test_a_loss_far_above_its_start_is_refused() -> None:
 
 
 def test_a_good_beginning_hides_nothing() -> None:
-    watch = LossWatch(5)
+    watch = LossWatch(START)
     good = sums(10**9, 2.0)
     watch.check(3, good, 0.05, 0.05)
     late = Sums(pairs=good.pairs + ENOUGH, loss=good.loss + ENOUGH * START * (FAR + 1))
@@ -40,15 +40,15 @@ def test_a_good_beginning_hides_nothing() -> None:
 
 
 def test_few_pairs_are_not_judged_but_nan_is() -> None:
-    watch = LossWatch(5)
+    watch = LossWatch(START)
     watch.check(1, sums(ENOUGH - 1, 1e9), 0.05, 0.05)
     for loss in (math.nan, math.inf):
         with pytest.raises(DivergenceError, match="became infinite or NaN"):
-            LossWatch(5).check(1, Sums(pairs=1, loss=loss), 0.05, 0.05)
+            LossWatch(START).check(1, Sums(pairs=1, loss=loss), 0.05, 0.05)
 
 
 def test_every_epoch_begins_anew() -> None:
-    watch = LossWatch(5)
+    watch = LossWatch(START)
     watch.check(1, sums(10**6, 2.0), 0.05, 0.05)
     with pytest.raises(DivergenceError):
         watch.check(2, sums(ENOUGH, START * FAR * 1.1), 0.05, 0.05)

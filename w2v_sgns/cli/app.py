@@ -22,6 +22,7 @@ from w2v_sgns import __version__
 from w2v_sgns.cli import (
     analogy,
     classes,
+    compare,
     encode,
     eval,
     export,
@@ -33,6 +34,7 @@ from w2v_sgns.cli import (
     plot,
     search,
     similar,
+    step,
     train,
     vocab,
 )
@@ -91,6 +93,8 @@ app.command("odd")(odd.odd)
 app.command("eval")(eval.evaluate)
 app.command("classes")(classes.classes)
 app.command("map")(map.draw_map)
+app.command("step")(step.step)
+app.command("compare")(compare.compare)
 app.add_typer(plot.plot, name="plot")
 app.command("info")(info.info)
 app.command("export")(export.export)

@@ -12,6 +12,7 @@ import typer
 from w2v_sgns.cli.options import DEFAULT_MODEL, DebugOption, JsonOption, ModelOption
 from w2v_sgns.cli.output import align, shown, write_json
 from w2v_sgns.machine import human_bytes
+from w2v_sgns.objectives.meaning import score_meaning
 
 if TYPE_CHECKING:
     from w2v_sgns.formats import Description
@@ -44,7 +45,8 @@ def info(
     description = describe(file or model)
     checksum = description.digest() if digest else None
     if json:
-        write_json(description.to_dict() | ({"digest": checksum} if checksum else {}))
+        more = {"digest": checksum, "score": _score(description)}
+        write_json(description.to_dict() | {name: text for name, text in more.items() if text})
         return
     for line in _lines(description, checksum):
         typer.echo(line)
@@ -66,8 +68,18 @@ def _lines(description: Description, checksum: str | None) -> Iterator[str]:
         yield from _field("digest", checksum)
     yield from _block("tensors", align(_tensors(description)))
     yield from _field("settings", _pairs(description.config))
+    yield from _field("score", _score(description))
     yield from _field("provenance", _pairs(_flat(description.provenance)))
     yield from _history(description.history)
+
+
+def _score(description: Description) -> str:
+    """Say what a score means in a model of ours; nothing of vectors alone."""
+    config = description.config
+    if not config or "output" not in description.tensors:
+        return ""
+    known = {name: config[name] for name in ("collisions", "bias", "negative") if name in config}
+    return score_meaning(str(config.get("objective", "sgns")), **known)
 
 
 def _field(name: str, text: str) -> Iterator[str]:

@@ -89,7 +89,7 @@ def phrases(
     source = open_paths(corpus, text)
     outputs = {"--output": output if output != STDOUT else None, "--save-scores": save_scores}
     check_outputs(source, outputs, force=force)
-    with counted(source, options, min_count=1) as loaded:
+    with counted(source, options, min_count=1, for_training=False) as loaded:
         found = find_phrases(
             loaded, threshold=threshold, min_count=min_count, passes=passes, scorer=scorer
         )

@@ -90,11 +90,33 @@ Window = Annotated[
 FixedWindow = Annotated[
     bool, _training("--fixed-window", "Always the whole window, not one drawn from 1..N.")
 ]
+Objective = Annotated[
+    str,
+    _training(
+        "--objective", "What is minimised: sgns, nce, nce-sigmoid, or the exact softmax.", "NAME"
+    ),
+]
+Bias = Annotated[bool, _training("--bias", "Train a bias of each output word too.")]
 Negative = Annotated[int, _training("--negative", "Noise words a window.", "K")]
-NoiseExponent = Annotated[float, _training("--noise-exponent", "Noise is drawn from count^A.", "A")]
+NoiseExponent = Annotated[
+    float | None,
+    _training(
+        "--noise-exponent", "Noise is drawn from count^A; else 0.75 (sgns) or 0 (nce forms).", "A"
+    ),
+]
+SharedNoise = Annotated[
+    str,
+    _training(
+        "--shared-noise", "Draw noise words for each window, or for 128 at once.", "window|batch"
+    ),
+]
 Collisions = Annotated[
     str,
-    _training("--collisions", "A noise word equal to the true one: keep or drop.", "keep|drop"),
+    _training(
+        "--collisions",
+        "A noise word equal to the true one: keep, or drop (sgns, nce).",
+        "keep|drop",
+    ),
 ]
 Epochs = Annotated[int, _training("--epochs", "Passes over the corpus.", "N")]
 LearningRate = Annotated[float, _training("--lr", "Learning rate at the start.", "X")]

@@ -68,7 +68,7 @@ def vocab(
         recursive=recursive,
     )
     options = RunOptions(threads=threads, memory=memory)
-    with counted(open_paths(corpus, text), options, min_count=1) as loaded:
+    with counted(open_paths(corpus, text), options, min_count=1, for_training=False) as loaded:
         found, stats = survey(loaded, top=max(0, top)), loaded.stats
     if as_json:
         write_json(_document(found, stats))

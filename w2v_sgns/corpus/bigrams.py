@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from w2v_sgns.kernels.compile import compiled
+from w2v_sgns.kernels.prefetch import ask_for
 
 __all__ = ["count_ids", "count_pairs", "join_pairs", "make_lookup", "refill_pairs", "write_text"]
 
@@ -22,7 +23,8 @@ LOW = np.uint32(LINE_END - 1)
 FREE, ONE = np.uint64(0), np.uint64(1)
 HALF = np.uint64(32)
 MIX_1, MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
-BATCH = 256  # pairs whose slots are asked for at once
+BATCH = 64  # pairs whose slots are asked for at once
+AHEAD = 16  # tokens between asking for a word's place, asking for its bytes, and writing it
 
 
 @compiled
@@ -57,7 +59,7 @@ def count_pairs(
     waiting = np.empty(BATCH, np.uint64)
     slots = np.empty(BATCH, np.uint64)
     position, last = start, tokens.size - 1
-    touched = FREE
+    keys_at, seen_at = keys.ctypes.data, seen.ctypes.data
     while position < last:
         if used + BATCH > keys.size // 2:
             return position, used
@@ -69,10 +71,11 @@ def count_pairs(
             if first & LINE_END or counts[first] < least or counts[second] < least:
                 continue
             waiting[count] = ((np.uint64(first) + ONE) << HALF) | np.uint64(second)
-            slots[count] = slot_of(waiting[count], mask)
+            slot = slot_of(waiting[count], mask)
+            slots[count] = slot
+            ask_for(keys_at + 8 * np.int64(slot))
+            ask_for(seen_at + 4 * np.int64(slot))
             count += 1
-        for i in range(count):  # loads that do not wait for each other
-            touched ^= keys[slots[i]]
         for i in range(count):
             key, slot = waiting[i], slots[i]
             while keys[slot] != key and keys[slot] != FREE:
@@ -82,8 +85,6 @@ def count_pairs(
                 seen[slot] = 0
                 used += 1
             seen[slot] += 1
-    if touched == ONE and last < 0:  # never; or the loads would be left out
-        used += 1
     return tokens.size, used
 
 
@@ -153,8 +154,11 @@ def write_text(
     Returns:
         The next token, and the bytes written.
     """
-    used = 0
+    used, last = 0, tokens.size - 1
+    offsets_at, data_at = offsets.ctypes.data, data.ctypes.data
     for i in range(start, tokens.size):
+        ask_for(offsets_at + 8 * np.int64(tokens[min(i + 2 * AHEAD, last)] & LOW))
+        ask_for(data_at + offsets[tokens[min(i + AHEAD, last)] & LOW])
         word = tokens[i] & LOW
         begin, end = offsets[word], offsets[word + 1]
         if used + end - begin + 1 > out.size:

@@ -18,6 +18,7 @@ from w2v_sgns.errors import CorpusError
 
 __all__ = ["column_member"]
 
+JQ = "jq -c '.[]' makes that of one long list"
 ROWS = 4096  # of a column at a time
 ARROW_MAGIC = b"ARROW1"
 PARQUET_MAGIC = b"PAR1"
@@ -104,12 +105,14 @@ class JsonLines(_Column):
                 continue
             try:
                 record = json.loads(line)
-            except ValueError as error:
-                raise CorpusError(f"{place} is no JSON ({error}); needed: one object a line") from (
-                    error
-                )
+            except (ValueError, RecursionError) as error:
+                raise CorpusError(
+                    f"{place} is no JSON ({error}); needed: one object a line ({JQ})"
+                ) from error
             if not isinstance(record, dict):
-                raise CorpusError(f"{place} is {type(record).__name__}, needed: an object")
+                raise CorpusError(
+                    f"{place} is {type(record).__name__}, needed: an object a line ({JQ})"
+                )
             if field not in record:
                 known = ", ".join(map(str, list(record)[:8])) or "none"
                 raise CorpusError(

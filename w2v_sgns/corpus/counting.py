@@ -17,6 +17,7 @@ from w2v_sgns.config import TextOptions
 from w2v_sgns.corpus.normalize import normalizer
 from w2v_sgns.corpus.overflow import Overflow
 from w2v_sgns.corpus.pieces import Pieces, own_copy
+from w2v_sgns.corpus.refusals import nul_advice
 from w2v_sgns.corpus.source import LINE_BREAK, Block, Source
 from w2v_sgns.corpus.store import Ids
 from w2v_sgns.corpus.table import WordTable
@@ -237,13 +238,7 @@ def refuse_nul(block: Block, source: Source) -> None:
     place = -1 if block.ready else block.data.find(0)
     if place < 0:
         return
-    data = block.data[place - 1 if place else 0 :][:64]
-    wide = data[0::2].count(0) > 8 or data[1::2].count(0) > 8
-    advice = (
-        "it looks like UTF-16 without a byte order mark: try --encoding utf-16-le or utf-16-be"
-        if wide
-        else "that is no text: remove the NULs (tr -d '\\0'), or name the text's --encoding"
-    )
+    advice = nul_advice(block.data, place, whole=block.offset == 0)
     raise CorpusError(
         f"{source.names[block.file]}: byte {block.offset + place:,} of the text is a NUL; {advice}"
     )

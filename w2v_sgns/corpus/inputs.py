@@ -141,13 +141,28 @@ def _raise(error: OSError) -> None:
 
 def _of_pattern(pattern: str, text: TextOptions) -> Iterator[Member]:
     """Yield the files that match, in sorted order; folders that match are passed over."""
-    matches = sorted(glob.glob(pattern, recursive=True), key=os.fsencode)
+    matches = sorted(_matches(pattern), key=os.fsencode)
     files = [path for path in matches if not os.path.isdir(path)]
     if not files:
         found = f"matches {len(matches):,} folders and no file" if matches else "matches no file"
         raise CorpusError(f"{pattern}: the pattern {found}; the current folder is {Path.cwd()}")
     for path in files:
         yield _member(path, text)
+
+
+def _matches(pattern: str) -> list[str]:
+    """Return what a pattern matches; ** looks into no linked folder, which might be a loop."""
+    parts = Path(pattern).parts
+    if "**" not in parts:
+        return glob.glob(pattern)
+    first = next(place for place, part in enumerate(parts) if glob.has_magic(part))
+    base = Path(*parts[:first])
+    found = base.glob(os.path.join(*parts[first:]))
+    return [str(path) for path in found if not _is_hidden(path.relative_to(base))]
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
 
 
 def _refuse_twins(members: list[Member]) -> None:

@@ -48,6 +48,7 @@ def load_corpus(
     progress: Progress | None = None,
     stop: Stop | None = None,
     block_bytes: int | None = None,
+    for_training: bool = True,
 ) -> Corpus:
     """Read a text into a vocabulary and token ids.
 
@@ -67,6 +68,7 @@ def load_corpus(
         progress: called with (bytes done, bytes in all) after each block.
         stop: asked after each block; true ends the work with KeyboardInterrupt.
         block_bytes: text read at a time, a MiB if not given; the result does not depend on it.
+        for_training: refuse a corpus of one word, or without a pair.
 
     Raises:
         CorpusError: the text cannot be read, or holds no token, or no pair.
@@ -87,6 +89,7 @@ def load_corpus(
         keep_words=() if keep_words is None else read_words(keep_words),
         given=read_vocabulary(read_vocab) if isinstance(read_vocab, (str, Path)) else read_vocab,
         known=known,
+        for_training=for_training,
     )
     source = open_source(corpus, text)
     pieces, overflow = Pieces(memory_bytes // 2), Overflow()
@@ -123,14 +126,14 @@ def _finished(
     else:
         ranked = _ranked(counts, stop)
     selection = select(ranked.ranking, wanted)
-    if len(selection.vocabulary) < 2:
+    if wanted.for_training and len(selection.vocabulary) < 2:
         raise too_few_words(name, ranked.ranking, len(selection.vocabulary), wanted)
     spooled = counts.pieces.spooled
     store, fingerprint = _compacted(counts, ranked, selection, stop)
     try:
         found = _Found(store, longest_line(store.tokens), fingerprint, spooled)
         stats = _stats(source, counts, ranked, selection, found)
-        if stats.longest_line < 2:
+        if wanted.for_training and stats.longest_line < 2:
             raise no_pairs(name, stats, wanted)
     except BaseException:
         store.close()
@@ -226,7 +229,9 @@ def _joined(counts: Counts, wanted: Wanted, table_bytes: int, stop: Stop | None)
     from w2v_sgns.corpus.counting import LEAST_TABLE, check_stop
     from w2v_sgns.corpus.ranking import rank_words
 
-    named = [*wanted.keep_words, *(wanted.given.iter_bytes() if wanted.given else ())]
+    named = list(wanted.keep_words)
+    for vocabulary in (wanted.given, wanted.known):
+        named += vocabulary.iter_bytes() if vocabulary is not None else ()
     joined = counts.overflow.join(
         max(table_bytes, LEAST_TABLE),
         named=named,

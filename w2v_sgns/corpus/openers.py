@@ -22,6 +22,7 @@ from w2v_sgns.streams import HEAD_BYTES, compression_of, decompressed, open_deco
 __all__ = ["STDIN", "File", "Opener", "Pipe", "Remote", "is_remote", "opener_for", "unreadable"]
 
 STDIN = "-"
+_PART = re.compile(r"smart_open\[\w+\]")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 
@@ -92,15 +93,13 @@ class File:
         return open_decompressed(self.path) if kind == "zip" else decompressed(raw, self.name)
 
 
-class Pipe:
-    """Standard input, a named pipe or another stream that can be read once."""
+class _Streamed:
+    """Bytes that are counted on their way: how many there are is known at their end."""
 
-    once = True
+    once = False
 
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.name = "standard input" if path == STDIN else path
-        self.label = STDIN if path == STDIN else "pipe"
+    def __init__(self, name: str, label: str) -> None:
+        self.name, self.label = name, label
         self.size: int | None = None
         self._counted: _Counted | None = None
 
@@ -111,16 +110,36 @@ class Pipe:
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """Open the pipe; a second time is an error."""
-        if self._counted is not None:
-            raise CorpusError(f"{self.name}: a pipe can be read only once; save it as a file")
-        with _reading(self.name, None), self._raw() as raw:
+        """Open the stream and take its compression apart."""
+        with self._errors(), self.raw() as raw:
             self._counted = _Counted(raw)
             yield decompressed(self._counted, self.name)  # type: ignore[arg-type]
         self.size = self._counted.count
 
+    def raw(self) -> Any:
+        """Return a context with the bytes as they are."""
+        raise NotImplementedError
+
+    def _errors(self) -> Any:
+        """Return a context that makes one line of what goes wrong."""
+        raise NotImplementedError
+
+
+class Pipe(_Streamed):
+    """Standard input, a named pipe or another stream that can be read once."""
+
+    once = True
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        is_stdin = path == STDIN
+        super().__init__("standard input" if is_stdin else path, STDIN if is_stdin else "pipe")
+
     @contextmanager
-    def _raw(self) -> Iterator[BinaryIO]:
+    def raw(self) -> Iterator[BinaryIO]:
+        """Open the pipe; a second time is an error."""
+        if self._counted is not None:
+            raise CorpusError(f"{self.name}: a pipe can be read only once; save it as a file")
         if self.path != STDIN:
             with open(self.path, "rb") as raw:
                 yield raw
@@ -129,32 +148,20 @@ class Pipe:
         else:
             yield sys.stdin.buffer
 
+    def _errors(self) -> Any:
+        return _reading(self.name, None)
 
-class Remote:
+
+class Remote(_Streamed):
     """An object behind an address such as s3://bucket/key or https://host/file."""
-
-    once = False
 
     def __init__(self, address: str) -> None:
         self.address = address
         parts = urlsplit(address)  # no password, token or host goes into messages or models
-        self.name = f"{parts.scheme}://{parts.hostname or ''}{parts.path}"
-        self.label = parts.path.rstrip("/").rsplit("/", 1)[-1] or parts.scheme
-        self.size: int | None = None
-        self._counted: _Counted | None = None
-
-    @property
-    def position(self) -> int:
-        """Bytes fetched so far."""
-        return self._counted.count if self._counted is not None else 0
-
-    @contextmanager
-    def open(self) -> Iterator[BinaryIO]:
-        """Fetch the object as a stream."""
-        with _fetching(self.name), self.raw() as raw:
-            self._counted = _Counted(raw)
-            yield decompressed(self._counted, self.name)  # type: ignore[arg-type]
-        self.size = self._counted.count
+        super().__init__(
+            f"{parts.scheme}://{parts.hostname or ''}{parts.path}",
+            parts.path.rstrip("/").rsplit("/", 1)[-1] or parts.scheme,
+        )
 
     def raw(self) -> Any:
         """Return the object's bytes as they are, as a file that may seek."""
@@ -166,6 +173,9 @@ class Remote:
                 "pip install 'w2v-sgns[remote]', or download the file"
             ) from None
         return smart_open(self.address, "rb", compression="disable")
+
+    def _errors(self) -> Any:
+        return _fetching(self.name)
 
 
 class _Counted:
@@ -257,6 +267,13 @@ def _fetching(name: str) -> Iterator[None]:
         yield
     except (W2VError, KeyboardInterrupt, GeneratorExit):
         raise
+    except ImportError as error:  # smart_open has parts, a scheme each
+        part = _PART.search(str(error))
+        package = f"'{part[0]}'" if part else "what smart_open asks for"
+        raise CorpusError(
+            f"{name}: this kind of address needs another package: pip install {package}, or "
+            "download the file"
+        ) from error
     except Exception as error:
         first = str(error).strip().splitlines()[:1]
         reason = f"{type(error).__name__}: {first[0]}" if first else type(error).__name__

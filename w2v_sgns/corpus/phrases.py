@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,9 @@ from w2v_sgns.corpus.bigrams import (
 )
 from w2v_sgns.corpus.source import SEPARATORS
 from w2v_sgns.corpus.stats import Corpus
-from w2v_sgns.corpus.vocabulary import Vocabulary, decode_word
+from w2v_sgns.corpus.store import LINE_END
+from w2v_sgns.corpus.table import WordTable
+from w2v_sgns.corpus.vocabulary import decode_word
 from w2v_sgns.errors import ConfigError, CorpusError, ResourceError
 
 __all__ = ["SCORERS", "Phrase", "PhraseText", "find_phrases"]
@@ -50,6 +52,13 @@ class Phrase:
     count: int  # of the pair, before joining
 
 
+class Words(NamedTuple):
+    """Words data[offsets[i]:offsets[i+1]]."""
+
+    data: npt.NDArray[np.uint8]
+    offsets: Ints
+
+
 @dataclass
 class PhraseText:
     """A text with its phrases joined: ids, and the words they stand for."""
@@ -59,14 +68,14 @@ class PhraseText:
     offsets: Ints
     phrases: list[Phrase]
 
-    def blocks(self) -> Iterator[memoryview]:
+    def blocks(self) -> Iterator[bytes]:
         """Yield the text: a blank between words, a line end behind every line."""
         longest = int(np.diff(self.offsets).max(initial=0)) + 1
         out = np.empty(max(_OUT_BYTES, longest), np.uint8)
         done = 0
         while done < self.tokens.size:
             done, used = write_text(self.tokens, done, self.data, self.offsets, out)
-            yield out[:used].data
+            yield out[:used].tobytes()
 
 
 def find_phrases(
@@ -80,7 +89,8 @@ def find_phrases(
     """Join what scores above the threshold; each further pass may join phrases again.
 
     Args:
-        corpus: with all its words (loaded with min_count 1).
+        corpus: with all its words (loaded with min_count 1); its ids are joined where they lie,
+            in memory or in a temporary file, so that it is used up.
         threshold: 100 for word2phrase and 0.5 for npmi if not given.
         min_count: words and pairs seen less often are never joined.
         passes: how often the text is gone over.
@@ -102,7 +112,7 @@ def find_phrases(
     raw = words.data.tobytes()
     if any(separator in raw for separator in SEPARATORS):
         raise CorpusError("a ready-made word holds a blank and cannot be written as text")
-    text = PhraseText(np.asarray(corpus.store.tokens), words.data, words.offsets, [])
+    text = PhraseText(corpus.store.writable(), words.data, words.offsets, [])
     for _ in range(passes):
         found = len(text.phrases)
         text = _one_pass(text, limit, min_count, scorer)
@@ -180,37 +190,29 @@ def score(pairs: Any, seen: Ints, counts: Ints, min_count: int, scorer: str) -> 
 
 def _new_words(
     text: PhraseText, pairs: Any, scores: Real, seen: Ints
-) -> tuple[Vocabulary, Ids, list[Phrase]]:
-    """Return the words with the phrases, each pair's id among them, and the phrases."""
-    old = Vocabulary(text.data, text.offsets)
-    words: list[bytes] = []
-    ids = np.empty(pairs.size, np.uint32)
-    phrases: list[Phrase] = []
-    new: dict[bytes, int] = {}  # two pairs may make the same word, or one that was there
-    columns = zip(pairs.tolist(), scores.tolist(), seen.tolist(), strict=True)
-    for place, (pair, value, count) in enumerate(columns):
-        first, second = old.word_bytes((pair >> 32) - 1), old.word_bytes(pair & 0xFFFFFFFF)
-        word = first + JOINER + second
-        row = old.index(word)
-        if row is None:
-            row = new.get(word)
-        if row is None:
-            row = new[word] = len(old) + len(words)
-            words.append(word)
-        ids[place] = row
-        phrases.append(Phrase(decode_word(word), value, count))
-    offsets = np.cumsum([text.offsets[-1], *map(len, words)], dtype=np.int64)
-    data = np.concatenate((text.data, np.frombuffer(b"".join(words), np.uint8)))
-    everything = Vocabulary(data, np.concatenate((text.offsets, offsets[1:])))
-    return everything, ids, phrases
+) -> tuple[Words, Ids, list[Phrase]]:
+    """Return the words with the phrases, each pair's id among them, and the phrases.
+
+    Two pairs may make the same word, or one that was there.
+    """
+    halves = np.empty(2 * pairs.size, np.uint32)
+    halves[0::2] = (pairs >> np.uint64(32)) - np.uint64(1)
+    halves[1::2] = (pairs & np.uint64(0xFFFFFFFF)) | np.uint64(LINE_END)
+    lines = PhraseText(halves, text.data, text.offsets, []).blocks()
+    joined = b"".join(lines).replace(b" ", JOINER)  # no word holds a blank
+    table = WordTable()
+    table.add(text.data, text.offsets)
+    ids = (table.scan(joined).ids & ~LINE_END).copy()
+    columns = zip(joined.split(b"\n")[:-1], scores.tolist(), seen.tolist(), strict=True)
+    phrases = [Phrase(decode_word(word), value, count) for word, value, count in columns]
+    return Words(table.data, table.offsets), ids, phrases
 
 
 def _joined(tokens: Ids, pairs: Any, ids: Ids, types: int) -> Ids:
     slots = 1 << (int(pairs.size * 4).bit_length())
     keys, values = np.zeros(slots, np.uint64), np.empty(slots, np.uint32)
     begins = np.zeros(types, np.uint8)
-    out = np.empty(tokens.size, np.uint32)
     with np.errstate(over="ignore"):
         make_lookup(pairs, ids, keys, values, begins)
-        count = join_pairs(tokens, keys, values, begins, out)
-    return out[:count]
+        count = join_pairs(tokens, keys, values, begins, tokens)
+    return tokens[:count]

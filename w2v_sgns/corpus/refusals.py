@@ -7,7 +7,23 @@ from w2v_sgns.corpus.selection import Wanted
 from w2v_sgns.corpus.stats import CorpusStats
 from w2v_sgns.errors import CorpusError, VocabularyError
 
-__all__ = ["no_pairs", "no_tokens", "too_few_words"]
+__all__ = ["no_pairs", "no_tokens", "nul_advice", "too_few_words"]
+
+# What a file with NULs may be, by its first bytes, and what to do about it.
+_FOREIGN = (
+    (0, b"PAR1", "it is a Parquet file: name its column with --column"),
+    (0, b"ARROW1", "it is an Arrow file: name its column with --column"),
+    (257, b"ustar", "it is a tar archive: unpack it and name the files in it"),
+    (0, b"7z\xbc\xaf", "it is a 7z archive: unpack it and name the files in it"),
+    (0, b"Rar!", "it is a rar archive: unpack it and name the files in it"),
+    (0, b"%PDF", "it is a PDF: make a text of it first"),
+    (0, b"\x1f\x8b", "it is compressed twice: unpack it once"),
+    (0, b"\x5d\0\0", "it looks like old lzma data: unpack it (unlzma)"),
+    (0, b"\x1f\x9d", "it is compressed by compress: unpack it (uncompress)"),
+    (0, b"LZIP", "it is compressed by lzip: unpack it"),
+    (0, b"\x04\x22\x4d\x18", "it is lz4 data: unpack it"),
+)
+_LOOK = 64  # bytes around a NUL
 
 
 def no_tokens(name: str, lines: int, long_tokens: int) -> CorpusError:
@@ -50,6 +66,22 @@ def no_pairs(name: str, stats: CorpusStats, wanted: Wanted) -> CorpusError:
         f"{_many(stats.tokens_kept, 'token')}{after}; {advice}put words that belong together "
         "on one line"
     )
+
+
+def nul_advice(data: bytes, place: int, *, whole: bool) -> str:
+    """Say what to do about the NUL at data[place]; `whole`: data begins with the file."""
+    if whole:
+        for at, magic, advice in _FOREIGN:
+            if data.startswith(magic, at):
+                return advice
+    start = (place - 1 if place else 0) // 4 * 4
+    zeros = [data[start : start + _LOOK][i::4].count(0) for i in range(4)]
+    most = _LOOK // 4
+    if sorted(zeros)[1:] >= [most // 2, most // 2, most // 2] and min(zeros) <= most // 4:
+        return "it looks like UTF-32: try --encoding utf-32-le or utf-32-be"
+    if abs(zeros[0] + zeros[2] - zeros[1] - zeros[3]) > most // 2:
+        return "it looks like UTF-16 without a mark: try --encoding utf-16-le or utf-16-be"
+    return "that is no text: remove the NULs (tr -d '\\0'), or name the text's --encoding"
 
 
 def _many(count: int, noun: str) -> str:

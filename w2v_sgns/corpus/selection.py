@@ -27,6 +27,7 @@ class Wanted:
     min_count: int = 5
     max_vocab: int | None = None
     keep_words: Sequence[bytes] = ()  # stay whatever their count
+    for_training: bool = True  # one word is too few
     given: Vocabulary | None = None  # words and counts instead of the corpus's own
     known: Vocabulary | None = None  # words that stay, with counts that the corpus's add to
 

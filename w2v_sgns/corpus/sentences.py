@@ -7,7 +7,7 @@ This module does not split text.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from w2v_sgns.errors import CorpusError
@@ -73,6 +73,8 @@ def line_bytes(line: Any, place: str) -> bytes:
             "or the path of a text file"
         )
     try:
+        if isinstance(line, Mapping):  # its keys are hardly meant
+            raise TypeError
         words = line if isinstance(line, (list, tuple)) else list(line)
     except TypeError:
         raise TypeError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import shutil
 import tempfile
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -69,11 +69,12 @@ class Spool:
             raise self._failure(error) from error
         return numbers
 
-    def mapped(self, count: int) -> Ids:
-        """Cut the file to `count` numbers and return them memory-mapped, read-only."""
+    def mapped(self, count: int, *, writable: bool = False) -> Ids:
+        """Cut the file to `count` numbers and return them memory-mapped."""
         try:
             self._file.truncate(count * self._dtype.itemsize)
-            return np.asarray(np.memmap(self._file, self._dtype, mode="r", shape=(count,)))
+            mode: Literal["r", "r+"] = "r+" if writable else "r"
+            return np.asarray(np.memmap(self._file, self._dtype, mode=mode, shape=(count,)))
         except OSError as error:
             raise self._failure(error) from error
 
@@ -105,6 +106,7 @@ class TokenStore:
     """
 
     def __init__(self, tokens: Ids, spool: Spool | None = None) -> None:
+        self._own = tokens
         self.tokens = tokens.view()
         self.tokens.flags.writeable = False
         self._spool = spool
@@ -114,9 +116,15 @@ class TokenStore:
         """Whether the ids lie in a temporary file."""
         return self._spool is not None
 
+    def writable(self) -> Ids:
+        """Return the ids themselves; whoever changes them uses the store up."""
+        if self._spool is None or not self.tokens.size:
+            return self._own
+        return self._spool.mapped(self.tokens.size, writable=True)
+
     def close(self) -> None:
         """Free the memory or the temporary file; may be called again."""
-        self.tokens = np.empty(0, np.uint32)
+        self.tokens = self._own = np.empty(0, np.uint32)
         if self._spool is not None:
             self._spool.close()
 

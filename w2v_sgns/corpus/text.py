@@ -117,6 +117,11 @@ class _Place:
             text = decoder.decode(data, final)
         except UnicodeDecodeError as error:
             raise self._error(error) from error
+        except UnicodeError as error:  # of a few codecs; it knows no place
+            raise CorpusError(
+                f"{self.name}: line {self.line:,} or behind: no text in {self.encoding} ({error}); "
+                "give the right --encoding (utf-16-le or utf-16-be for UTF-16 without a mark)"
+            ) from error
         self.line += text.count("\n")
         return text
 

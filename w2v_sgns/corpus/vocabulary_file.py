@@ -61,7 +61,7 @@ def read_vocabulary(path: Path | str) -> Vocabulary:
 
     Raises:
         CorpusError: the file cannot be read.
-        VocabularyError: a line without a count, a count that is none, a word given twice.
+        VocabularyError: a line without a count, a count below 1, a word given twice.
     """
     found: dict[bytes, int] = {}
     faults: list[str] = []
@@ -71,6 +71,8 @@ def read_vocabulary(path: Path | str) -> Vocabulary:
             continue  # word2vec.c's first row
         if word in found and not fault:
             fault = f"{_shown(word)} was there before"
+        elif count < 1 and not fault:
+            fault = f"{_shown(word)} has the count 0, leave it out"
         if fault:
             faults.append(f"line {number:,}: {fault}")
         found[word] = count
@@ -78,6 +80,8 @@ def read_vocabulary(path: Path | str) -> Vocabulary:
         more = f"; and {len(faults) - _LISTED:,} lines more" if len(faults) > _LISTED else ""
         wanted = "needed: word<TAB>count, each word once"
         raise VocabularyError(f"{path}: {'; '.join(faults[:_LISTED])}{more}; {wanted}")
+    if sum(found.values()) > _MOST:
+        raise VocabularyError(f"{path}: the counts add up to more than {_MOST:,}")
     rows = sorted(found.items(), key=lambda row: (-row[1], row[0]))
     return Vocabulary.from_words([word for word, _ in rows], np.array([n for _, n in rows], int))
 

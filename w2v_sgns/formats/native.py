@@ -1,7 +1,8 @@
 """Our own model file: a safetensors container with both matrices, the words and the story.
 
 Tensors: `input` and `output` float32 (V, d), `counts` int64 (V), the words as `vocabulary`
-(uint8 bytes) and `vocabulary_offsets` int64 (V + 1). Metadata: `format`, `format_version`, and
+(uint8 bytes) and `vocabulary_offsets` int64 (V + 1); `output_bias` float32 (V) where one was
+trained. Metadata: `format`, `format_version`, and
 `config`, `provenance`, `history` as JSON. What this version does not know is kept on rewriting.
 The bytes themselves are safetensors.py's business, checking the parts parts.py's, the renaming
 into place atomic.py's.
@@ -46,7 +47,8 @@ NAME = "w2v-sgns"
 TITLE = "w2v-sgns model (.safetensors)"
 VERSION = 1
 MATRICES = ("input", "output")
-TENSORS = (*MATRICES, "counts", "vocabulary", "vocabulary_offsets")
+BIAS = "output_bias"
+TENSORS = (*MATRICES, BIAS, "counts", "vocabulary", "vocabulary_offsets")
 STRINGS = ("format", "format_version", "config", "provenance", "history")
 
 ModelT = TypeVar("ModelT", bound=Model)
@@ -72,6 +74,8 @@ def write_model(stream: BinaryIO, model: Model) -> None:
     strings = {name: value for name, value in extras.items() if isinstance(value, str)}
     words = model.vocabulary
     tensors |= {"input": model.E, "output": model.Ep}
+    if model.output_bias is not None:
+        tensors[BIAS] = np.ascontiguousarray(model.output_bias)
     tensors |= {"vocabulary": words.data, "vocabulary_offsets": words.offsets}
     if words.counts is not None:
         tensors["counts"] = words.counts
@@ -142,6 +146,7 @@ def load_model(source: Source, model_class: type[ModelT]) -> ModelT:
             history=parts.history(),
             provenance=parts.table("provenance"),
             extras=_extras(container),
+            output_bias=parts.tensor(BIAS, np.float32, 1) if BIAS in container.tensors else None,
         )
     except ConfigError as error:
         raise FormatError(f"{path}: the stored settings are damaged: {error}") from error

@@ -12,7 +12,7 @@ from numba import njit
 
 from w2v_sgns.kernels.compile import compiled
 from w2v_sgns.kernels.rng import STEP
-from w2v_sgns.kernels.step import drain_loss, mask_collisions, set_parameters, step
+from w2v_sgns.kernels.step import drain_loss, hold_ones, set_parameters, shift_outputs, step
 from w2v_sgns.kernels.windows import CHUNK, draw_noise, kept_windows
 from w2v_sgns.kernels.workspace import AHEAD, addresses, centres_at_once
 
@@ -24,19 +24,40 @@ LOSS_TERMS = 8192  # added in float32 before they move on to float64
 
 @njit(inline="always")
 def list_outputs(
-    rows, words, low, high, window, edges, negatives, noise, state, E, Ep, bytes_, zero, padding
+    tile,
+    rows,
+    shifts,
+    words,
+    low,
+    high,
+    window,
+    edges,
+    negatives,
+    noise,
+    shift,
+    state,
+    E,
+    Ep,
+    bytes_,
+    zero,
+    padding,
 ):
     """List the rows that words[low:high] need as centres; return the noise stream's new state.
 
     For each: the output row of the word, k noise rows, padding, and the input row that enters
-    the window (to be asked for ahead of need).
+    the window (to be asked for ahead of need). For NCE, beside each output row its shift.
     """
     slot = 0
     for t in range(low, high):
         rows[slot] = Ep + words[t] * bytes_
+        if len(tile.form) > 1:
+            shifts[slot] = shift[words[t]]
         for n in range(1, negatives + 1):
             state += STEP
-            rows[slot + n] = Ep + draw_noise(state, noise) * bytes_
+            word = draw_noise(state, noise)
+            rows[slot + n] = Ep + word * bytes_
+            if len(tile.form) > 1:
+                shifts[slot + n] = shift[word]
         slot += negatives + 1
         for _ in range(padding):
             rows[slot] = zero
@@ -63,8 +84,10 @@ def _train_chunk(
     chunk,
     keep,
     noise,
+    shift,
     E,
     Ep,
+    dim,
     window,
     fixed,
     negatives,
@@ -77,8 +100,9 @@ def _train_chunk(
 ):
     """Train on one chunk: tokens[chunk·CHUNK : (chunk + 1)·CHUNK].
 
-    tokens uint32[n]; keep uint32[≤ V] (see windows.is_kept); noise uint64[V]; E, Ep float32
-    (V, D), rows aligned to 64 bytes and padded with zeros; seeds uint64[2h + 2]: windows of h
+    tokens uint32[n]; keep uint32[≤ V] (see windows.is_kept); noise uint64[V]; shift float32
+    (see step.shift_table); E, Ep float32 (V, D), rows aligned to 64 bytes and padded with zeros,
+    with a bias the column dim is 1 in E and the bias in Ep; seeds uint64[2h + 2]: windows of h
     chunks before, of this one, of the h next, and noise of this one (h·CHUNK ≥ window); stop
     uint8[1]: non-zero ends the call after the current window. totals float64[3] += kept tokens,
     pairs, Σ loss.
@@ -108,7 +132,9 @@ def _train_chunk(
             break
         high = min(low + batch, final)
         state, used = list_outputs(
+            tile,
             output_rows,
+            work.shifts,
             words,
             low,
             high,
@@ -116,6 +142,7 @@ def _train_chunk(
             high_edge,
             negatives,
             noise,
+            shift,
             state,
             E_rows,
             Ep_rows,
@@ -131,10 +158,12 @@ def _train_chunk(
             if count == 0:
                 continue
             first = slots * (t - low)
-            if drop:
-                mask_collisions(tile, work, first, negatives + 1, lr)
+            if drop or len(tile.form) > 1:
+                shift_outputs(tile, work, first, negatives + 1, drop, lr)
             outs = at.outputs + 8 * first
             step(tile, at, count, outs, outs + ahead, tiles, vectors)
+            if len(tile.bias) > 1:
+                hold_ones(E, words, low_edge[t], high_edge[t], dim)
             totals[1] += count
             added += count * tiles
             if added >= LOSS_TERMS:

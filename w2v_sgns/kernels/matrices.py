@@ -47,14 +47,16 @@ def _private_memory(size: int) -> mmap.mmap:
     return mmap.mmap(-1, size)
 
 
-def padded(matrix: Matrix) -> Matrix:
+def padded(matrix: Matrix, more: int = 0) -> Matrix:
     """Return the (rows, D) array behind an aligned (rows, dim) view.
+
+    more: columns beside the view that were asked for when the memory was made.
 
     Raises:
         ValueError: the matrix does not come from :func:`aligned_matrix`.
     """
     rows, dim = matrix.shape
-    stride = padded_dim(dim) * 4
+    stride = padded_dim(dim + more) * 4
     if matrix.dtype != np.float32 or matrix.strides != (stride, 4) or matrix.ctypes.data % 64:
         raise ValueError("kernels need a matrix made by aligned_matrix")
     return np.lib.stride_tricks.as_strided(matrix, (rows, stride // 4), (stride, 4))

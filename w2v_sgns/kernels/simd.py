@@ -17,20 +17,23 @@ from numba.extending import intrinsic
 
 from w2v_sgns.kernels.prefetch import emit_prefetch
 
-__all__ = ["MAX_OUTPUTS", "Lanes", "Tile", "host_width", "micro_kernel", "tile_for"]
+__all__ = ["FORMS", "MAX_OUTPUTS", "Lanes", "Tile", "host_width", "micro_kernel", "tile_for"]
 
 F32, I8, I32, I64 = ir.FloatType(), *(ir.IntType(n) for n in (8, 32, 64))
+FORMS = ("sgns", "nce", "nce-sigmoid")
 MAX_OUTPUTS = {4: 6, 8: 6, 16: 8}  # output rows a register tile holds, by vector width
 
 
 class Tile(NamedTuple):
-    """Two compile-time numbers, carried by the lengths of tuples of zeros.
+    """What is decided at compile time: numbers, carried by the lengths of tuples of zeros.
 
-    Numba compiles one kernel for each pair of lengths and caches them side by side.
+    Numba compiles one kernel for each set of lengths and caches them side by side.
     """
 
     outputs: tuple[int, ...]  # S, output rows handled together
     lanes: tuple[int, ...]  # W, floats in a vector
+    form: tuple[int, ...] = (0,)  # what a score costs: 1 + its place in FORMS
+    bias: tuple[int, ...] = (0,)  # two: outputs have a bias
 
 
 def host_width() -> int:
@@ -39,11 +42,14 @@ def host_width() -> int:
     return 16 if features.get("avx512f") else 8 if features.get("avx2") else 4
 
 
-def tile_for(outputs: int, *, width: int | None = None) -> Tile:
+def tile_for(
+    outputs: int, *, width: int | None = None, form: str = "sgns", bias: bool = False
+) -> Tile:
     """Return the tile that cuts `outputs` rows into equal parts of at most MAX_OUTPUTS."""
     width = width or host_width()
     parts = -(-outputs // MAX_OUTPUTS[width])
-    return Tile((0,) * max(2, -(-outputs // parts)), (0,) * width)
+    size = max(2, -(-outputs // parts))
+    return Tile((0,) * size, (0,) * width, (0,) * (1 + FORMS.index(form)), (0,) * (1 + bias))
 
 
 class Lanes:
@@ -153,7 +159,7 @@ def micro_kernel(emit: Callable[..., None]) -> Any:
 
     @intrinsic
     def call(typing_context: Any, tile: Any, arguments: Any) -> Any:
-        outputs, lanes = (part.count for part in tile.types)
+        outputs, lanes = (part.count for part in tile.types[:2])
 
         def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             given = zip(cgutils.unpack_tuple(builder, values[1]), arguments.types, strict=True)

@@ -1,6 +1,6 @@
 """One window step: C input rows, k + 1 output rows, every gradient at the old values.
 
-The step is defined in :mod:`w2v_sgns.objectives.sgns`. Here it is put together from the
+The step is defined in :mod:`w2v_sgns.objectives.window`. Here it is put together from the
 micro-kernels: scores and gradients for each tile of outputs, then the update of both matrices,
 one block of columns after another. Which rows these are is decided elsewhere.
 """
@@ -10,19 +10,57 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from llvmlite import ir
 from numba import njit
 from numba.core import cgutils
 
 from w2v_sgns.kernels.compile import compiled
-from w2v_sgns.kernels.score import LOG2E, MASKED, PARAMETERS, context_lanes, gradients, score_rows
+from w2v_sgns.kernels.score import (
+    COVERED,
+    LOG2E,
+    MASKED,
+    PARAMETERS,
+    context_lanes,
+    gradients,
+    score_rows,
+    sigmoid_gradients,
+)
 from w2v_sgns.kernels.simd import I64, Lanes, micro_kernel
 from w2v_sgns.kernels.update import block_vectors, update_block
 from w2v_sgns.kernels.workspace import addresses
 
-__all__ = ["drain_loss", "mask_collisions", "set_parameters", "step", "window_step"]
+__all__ = [
+    "drain_loss",
+    "hold_ones",
+    "set_parameters",
+    "shift_outputs",
+    "shift_table",
+    "step",
+    "window_step",
+]
 
 LN2 = 0.6931471805599453
+SIGMOID_FORM = 3  # length of Tile.form
+
+
+def shift_table(form: str, log_kq: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+    """Return float32[V], what the kernel shifts each word's score by, from log(k·q(w)).
+
+    log2(e)·log(k·q) for the standard form of NCE, k·q itself for its sigmoid form: no less than
+    1 / COVERED, rarer words are never drawn. SGNS shifts nothing; its table has one entry.
+    """
+    if form == "sgns":
+        return np.zeros(1, np.float32)
+    if form == "nce":
+        return (LOG2E * log_kq).astype(np.float32)
+    return np.exp(np.maximum(log_kq, -np.log(COVERED))).astype(np.float32)
+
+
+@njit(inline="always")
+def masked_shift(tile):
+    """Return the shift that makes gradient and loss of an output zero."""
+    return np.float32(COVERED if len(tile.form) == SIGMOID_FORM else MASKED)
 
 
 @njit
@@ -36,21 +74,41 @@ def set_parameters(tile, work, outputs, lr):
             output = n * size + s
             used = s < size and output < outputs
             work.parameters[n, 0, lane] = -LOG2E if output == 0 else LOG2E
-            work.parameters[n, 1, lane] = 0 if used else MASKED
+            work.parameters[n, 1, lane] = 0 if used else masked_shift(tile)
             work.parameters[n, 2, lane] = 0 if not used else lr if output == 0 else -lr
     work.loss[0], work.loss[1], work.loss[2] = 1, 0, 0
 
 
 @njit
-def mask_collisions(tile, work, first, outputs, lr):
-    """Switch off the negatives of this window that equal its positive (--collisions drop)."""
+def shift_outputs(tile, work, first, outputs, drop, lr):
+    """Set what differs between windows: the outputs' shifts, and which of them count.
+
+    NCE's scores are shifted by log k·q(w) of each output. With `drop`, negatives that equal the
+    positive count nothing (--collisions drop).
+    """
     size = len(tile.outputs)
     stride = context_lanes(size)
-    for output in range(1, outputs):
-        same = work.outputs[first + output] == work.outputs[first]
+    for output in range(outputs):
+        shift = work.shifts[first + output]
+        if len(tile.form) != SIGMOID_FORM and output > 0:
+            shift = -shift  # of log2(e)·(s − log k·q); the true word's has the other sign
+        same = drop and output > 0 and work.outputs[first + output] == work.outputs[first]
+        if same:
+            shift = masked_shift(tile)
         for lane in range(output % size, 16, stride):
-            work.parameters[output // size, 1, lane] = MASKED if same else 0
-            work.parameters[output // size, 2, lane] = 0 if same else -lr
+            work.parameters[output // size, 1, lane] = shift
+            if drop and output > 0:
+                work.parameters[output // size, 2, lane] = 0 if same else -lr
+
+
+@njit(inline="always")
+def hold_ones(E, words, low, high, dim):
+    """Put back the 1 behind each context's row: what the output biases are the weights of.
+
+    A bias is a column more, E's side of it constant. The update has moved E's side too.
+    """
+    for j in range(low, high):
+        E[words[j], dim] = 1
 
 
 @njit
@@ -89,7 +147,11 @@ def step(tile, at, contexts, outs, ahead, tiles, vectors):
     for n in range(tiles):
         z = at.scores + 4 * stride * contexts * n
         score_rows(tile, at.contexts, contexts, outs + 8 * size * n, vectors, z)
-        gradients(tile, (z, stride * contexts, at.parameters + 4 * PARAMETERS * n, at.loss))
+        arguments = (z, stride * contexts, at.parameters + 4 * PARAMETERS * n, at.loss)
+        if len(tile.form) == SIGMOID_FORM:
+            sigmoid_gradients(tile, arguments)
+        else:
+            gradients(tile, arguments)
     widest = block_vectors(size, width)
     column = 0
     while column < vectors:
@@ -103,11 +165,12 @@ def step(tile, at, contexts, outs, ahead, tiles, vectors):
         column += count
 
 
-def _window_step(tile, E, Ep, contexts, outputs, drop, lr, work, totals):
+def _window_step(tile, E, Ep, dim, contexts, outputs, shifts, drop, lr, work, totals):
     """Do one single step: input rows E[contexts], output rows Ep[outputs], the first is true.
 
-    E, Ep float32 (V, D), rows aligned to 64 bytes and padded with zeros; contexts int64[C],
-    outputs int64[k + 1]; totals float64[3] += 1, C, loss.
+    E, Ep float32 (V, D), rows aligned to 64 bytes and padded with zeros, with a bias the column
+    dim is 1 in E and the bias in Ep; contexts int64[C], outputs int64[k + 1]; shifts float32: see
+    shift_table; totals float64[3] += 1, C, loss.
     """
     size, width = len(tile.outputs), len(tile.lanes)
     tiles = (len(outputs) + size - 1) // size
@@ -116,13 +179,17 @@ def _window_step(tile, E, Ep, contexts, outputs, drop, lr, work, totals):
     work.outputs[:] = work.zero.ctypes.data
     for n in range(len(outputs)):
         work.outputs[n] = Ep.ctypes.data + outputs[n] * row_bytes
+        if len(tile.form) > 1:
+            work.shifts[n] = shifts[outputs[n]]
     for i in range(len(contexts)):
         work.contexts[i] = E.ctypes.data + contexts[i] * row_bytes
-    if drop:
-        mask_collisions(tile, work, 0, len(outputs), lr)
+    if drop or len(tile.form) > 1:
+        shift_outputs(tile, work, 0, len(outputs), drop, lr)
     at = addresses(work)
     later = at.outputs + 8 * (tiles * size + 1)
     step(tile, at, len(contexts), at.outputs, later, tiles, E.shape[1] // width)
+    if len(tile.bias) > 1:
+        hold_ones(E, contexts, 0, len(contexts), dim)
     totals[0] += 1
     totals[1] += len(contexts)
     totals[2] += drain_loss(work.loss)

@@ -15,7 +15,15 @@ from numba import njit
 from w2v_sgns.kernels.compile import compiled
 from w2v_sgns.kernels.rng import STEP, below, high, low, mix
 
-__all__ = ["CHUNK", "count_pairs", "draw_noise", "is_kept", "kept_windows"]
+__all__ = [
+    "CHUNK",
+    "count_pairs",
+    "draw_noise",
+    "is_kept",
+    "kept_windows",
+    "list_noise",
+    "list_windows",
+]
 
 CHUNK = 16_384  # tokens; part of the definition of the random streams
 LINE_END = np.uint32(1 << 31)
@@ -129,6 +137,25 @@ def _count_pairs(tokens, start, end, window, fixed, seeds, keep, words, low_edge
 
 
 count_pairs: Any = compiled(_count_pairs)
+
+
+def _list_windows(tokens, start, end, window, fixed, seeds, keep, words, low_edge, high_edge):
+    """Do what kept_windows does, called from Python."""
+    return kept_windows(tokens, start, end, window, fixed, seeds, keep, words, low_edge, high_edge)
+
+
+list_windows: Any = compiled(_list_windows)
+
+
+def _list_noise(noise, state, words):
+    """Fill `words` from an alias table; return the noise stream's new state."""
+    for n in range(len(words)):
+        state += STEP
+        words[n] = draw_noise(state, noise)
+    return state
+
+
+list_noise: Any = compiled(_list_noise)
 
 
 @njit(inline="always")

@@ -26,8 +26,9 @@ class Workspace(NamedTuple):
     low_edge: npt.NDArray[np.int32]  # first word of each one's window ...
     high_edge: npt.NDArray[np.int32]  # ... and one past its last
     outputs: npt.NDArray[np.int64]  # a batch: addresses of output rows, and of one context row
+    shifts: npt.NDArray[np.float32]  # beside each output row: see step.shift_outputs
     contexts: npt.NDArray[np.int64]  # addresses of the window's context rows
-    parameters: npt.NDArray[np.float32]  # (tiles, 3, 16): sign·log2(e), bias, ±lr
+    parameters: npt.NDArray[np.float32]  # (tiles, 3, 16): sign·log2(e), shift, ±lr
     loss: npt.NDArray[np.float32]  # (3, 16)
     scores: npt.NDArray[np.float32]  # (tiles, C, P), then the gradients
     dh: npt.NDArray[np.float32]  # a block of ΔH
@@ -73,6 +74,7 @@ def workspace(tile: Tile, *, window: int, outputs: int, dim: int) -> Workspace:
         low_edge=np.zeros(kept, np.int32),
         high_edge=np.zeros(kept, np.int32),
         outputs=np.zeros((batch_size(rows) + AHEAD) * rows, np.int64),
+        shifts=np.zeros((batch_size(rows) + AHEAD) * rows, np.float32),
         contexts=np.zeros(contexts, np.int64),
         parameters=_aligned(tiles * PARAMETERS).reshape(tiles, 3, 16),
         loss=_aligned(LOSS).reshape(3, 16),

@@ -21,11 +21,12 @@ from w2v_sgns.kernels.hogwild import train_chunk
 from w2v_sgns.kernels.matrices import padded
 from w2v_sgns.kernels.rng import stream_seeds
 from w2v_sgns.kernels.simd import Tile, tile_for
+from w2v_sgns.kernels.step import shift_table
 from w2v_sgns.kernels.windows import CHUNK, count_pairs
 from w2v_sgns.kernels.workspace import workspace
 from w2v_sgns.training.schedule import Schedule
 
-__all__ = ["Backend", "HogwildBackend", "Tick", "Totals", "TrainingData"]
+__all__ = ["Backend", "ChunkedBackend", "HogwildBackend", "Tick", "Totals", "TrainingData"]
 
 TICK = 0.1  # seconds between two looks at the workers
 SPARE = 20  # kept tokens; see halo_chunks
@@ -41,6 +42,7 @@ class TrainingData:
     tokens: npt.NDArray[np.uint32]  # (n,) ids; the high bit ends a line
     keep: npt.NDArray[np.uint32]  # (n,) of the n most frequent words: sampling.keep_thresholds
     noise: npt.NDArray[np.uint64]  # (V,) alias table
+    log_kq: npt.NDArray[np.float64] | None = None  # (V,) log(k·q(w)); SGNS needs none
     kept_share: float = 1.0  # expected share of tokens that subsampling keeps
 
 
@@ -51,7 +53,7 @@ class Totals:
     tokens: int  # read, before subsampling
     kept: int  # centres: tokens that subsampling kept
     pairs: int  # positive pairs
-    loss: float  # Σ over pairs of their 1 + k softplus terms, float64
+    loss: float  # Σ over pairs, float64; of 1 + k terms each, where there is noise
     next_chunk: int  # first chunk not begun; the number of chunks once the epoch is complete
 
 
@@ -76,7 +78,60 @@ class Backend(Protocol):
         """
 
 
-class HogwildBackend:
+class ChunkedBackend:
+    """What all backends of this machine share: a text cut into chunks, each with its streams."""
+
+    def __init__(
+        self,
+        E: Matrix,
+        Ep: Matrix,
+        *,
+        data: TrainingData,
+        config: TrainConfig,
+        schedule: Schedule,
+        window: int | None = None,
+    ) -> None:
+        """Take what is trained; `window`: how far a whole-line window reaches."""
+        self.matrices = padded(E, config.bias), padded(Ep, config.bias)
+        if config.bias:  # the input whose weights are the biases
+            self.matrices[0][:, config.dim] = 1
+        self.data, self.config, self.schedule = data, config, schedule
+        self.window = int(config.window) if window is None else window
+        self.fixed = config.fixed_window or window is not None
+        # a whole-line window holds its line however few of its tokens are kept
+        self.halo = halo_chunks(self.window, data.kept_share if window is None else 1.0)
+        self.chunks = -(-len(data.tokens) // CHUNK)
+        self.seeds = lru_cache(maxsize=1024)(stream_seeds)
+        self.after_chunk: Callable[[], None] = lambda: None
+
+    @property
+    def output_bias(self) -> Matrix | None:
+        """A view of the output biases, float32 (V,); None where there are none."""
+        return self.matrices[1][:, self.config.dim] if self.config.bias else None
+
+    def chunk_seeds(self, epoch: int, chunk: int) -> npt.NDArray[np.uint64]:
+        """Return uint64[2h + 2]: what train_chunk draws from."""
+        near = range(chunk - self.halo, chunk + self.halo + 1)
+        windows = [self.seeds(self.config.seed, epoch, n)[0] if n >= 0 else 0 for n in near]
+        return np.array([*windows, self.seeds(self.config.seed, epoch, chunk)[1]], np.uint64)
+
+    def chunk_tokens(self, chunk: int) -> int:
+        """Return the tokens of a chunk, before subsampling."""
+        return min(CHUNK, len(self.data.tokens) - chunk * CHUNK)
+
+    def count_pairs(self, chunk: int) -> int:
+        """Return the pairs that the first epoch forms in a chunk."""
+        start = chunk * CHUNK
+        room = np.zeros((3, CHUNK + 2 * self.window + 1), np.int32)
+        seeds = self.chunk_seeds(0, chunk)
+        end = start + self.chunk_tokens(chunk)
+        keep, window = self.data.keep, self.window
+        return int(
+            count_pairs(self.data.tokens, start, end, window, self.fixed, seeds, keep, *room)
+        )
+
+
+class HogwildBackend(ChunkedBackend):
     """All threads update the same E and Ep without locks, a chunk of tokens at a time.
 
     Any thread may train any chunk: the draws of a chunk depend on (seed, epoch, chunk) alone.
@@ -94,20 +149,14 @@ class HogwildBackend:
         window: int | None = None,
     ) -> None:
         """Make a worker a thread; `window`: how far a whole-line window reaches."""
-        self.matrices = padded(E), padded(Ep)
-        self.data, self.config, self.schedule = data, config, schedule
-        self.window = int(config.window) if window is None else window
-        self.fixed = config.fixed_window or window is not None
-        self.tile = tile_for(config.negative + 1)
-        # a whole-line window holds its line however few of its tokens are kept
-        self.halo = halo_chunks(self.window, data.kept_share if window is None else 1.0)
-        self.chunks = -(-len(data.tokens) // CHUNK)
+        super().__init__(E, Ep, data=data, config=config, schedule=schedule, window=window)
+        self.tile = tile_for(config.negative + 1, form=config.objective, bias=config.bias)
+        log_kq = np.zeros(1) if data.log_kq is None else data.log_kq
+        self.shift = shift_table(config.objective, log_kq)
         self.workers = [
             _Worker(self.tile, config, self.window)
             for _ in range(max(1, min(threads, self.chunks)))
         ]
-        self.seeds = lru_cache(maxsize=1024)(stream_seeds)
-        self.after_chunk: Callable[[], None] = lambda: None
 
     def warm_up(self) -> None:
         """Compile the kernel, or load it from the cache, on a chunk that holds no pair."""
@@ -148,7 +197,9 @@ class HogwildBackend:
             chunk,
             data.keep,
             data.noise,
+            self.shift,
             *self.matrices,
+            config.dim,
             self.window,
             self.fixed,
             config.negative,
@@ -161,29 +212,8 @@ class HogwildBackend:
         )
         worker.tokens += min(CHUNK, len(data.tokens) - chunk * CHUNK)
 
-    def chunk_seeds(self, epoch: int, chunk: int) -> npt.NDArray[np.uint64]:
-        """Return uint64[2h + 2]: what train_chunk draws from."""
-        near = range(chunk - self.halo, chunk + self.halo + 1)
-        windows = [self.seeds(self.config.seed, epoch, n)[0] if n >= 0 else 0 for n in near]
-        return np.array([*windows, self.seeds(self.config.seed, epoch, chunk)[1]], np.uint64)
-
-    def chunk_tokens(self, chunk: int) -> int:
-        """Return the tokens of a chunk, before subsampling."""
-        return min(CHUNK, len(self.data.tokens) - chunk * CHUNK)
-
-    def count_pairs(self, chunk: int) -> int:
-        """Return the pairs that the first epoch forms in a chunk."""
-        work, start = self.workers[0].workspace, chunk * CHUNK
-        room = (work.words, work.low_edge, work.high_edge)
-        seeds = self.chunk_seeds(0, chunk)
-        end = start + self.chunk_tokens(chunk)
-        keep, window = self.data.keep, self.window
-        return int(
-            count_pairs(self.data.tokens, start, end, window, self.fixed, seeds, keep, *room)
-        )
-
     def tokens_per_second(self, seconds: float) -> float:
-        """Train chunks spread over the text for about so long on one thread; return its rate.
+        """Train chunks spread over the text for about so long; return the rate of all threads.
 
         Changes E and Ep: meant for estimates.
         """
@@ -195,7 +225,7 @@ class HogwildBackend:
             if time.perf_counter() - begun > seconds:
                 break
         worker.reset()
-        return done / (time.perf_counter() - begun)
+        return len(self.workers) * done / (time.perf_counter() - begun)
 
     def _totals(self, next_chunk: int) -> Totals:
         kept, pairs, loss = np.sum([worker.sums for worker in self.workers], axis=0)

@@ -68,14 +68,19 @@ class Checkpoint:
 
     def state(self) -> State:
         """Return the state to go on from, in memory of its own."""
-        from w2v_sgns.kernels.matrices import aligned_matrix
+        from w2v_sgns.training.setup import matrices_for, output_bias
 
-        E, Ep = (aligned_matrix(*self.model.E.shape) for _ in range(2))
-        E[:], Ep[:] = self.model.E, self.model.Ep
+        model = self.model
+        E, Ep = matrices_for(len(model.E), model.config)
+        E[:], Ep[:] = model.E, model.Ep
+        bias = output_bias(Ep, model.config)
+        if bias is not None and model.output_bias is not None:
+            bias[:] = model.output_bias
         place = self.place
         state = State(
             E=E,
             Ep=Ep,
+            bias=bias,
             epoch=place["epoch"],
             chunk=place["chunk"],
             sums=Sums(**place["sums"]),
@@ -140,6 +145,7 @@ def write_checkpoint(
         history=state.history,
         provenance=model.provenance,
         extras=extras,
+        output_bias=model.output_bias,
     )
     with replacing(path, force=force) as stream:
         write_model(stream, whole)

@@ -6,24 +6,28 @@ Looks at what was added since it last looked, so that a good beginning hides not
 from __future__ import annotations
 
 import math
+from functools import partial
 
+import numpy as np
+import numpy.typing as npt
+
+from w2v_sgns.config import TrainConfig
 from w2v_sgns.errors import DivergenceError
+from w2v_sgns.objectives import nce, sgns
+from w2v_sgns.objectives.window import Cost
 from w2v_sgns.training.state import Sums
 
-__all__ = ["LossWatch"]
+__all__ = ["LossWatch", "untrained_loss"]
 
 FAR = 10.0  # times the loss of untrained vectors
 ENOUGH = 10_000  # pairs that make a mean worth judging
 
 
 class LossWatch:
-    """Shown the sums of every epoch as they grow.
+    """Shown the sums of every epoch as they grow; measured by the loss of untrained vectors."""
 
-    Untrained, with Ep all zero, a pair costs (1 + k)·ln 2: that is what others are measured by.
-    """
-
-    def __init__(self, negative: int) -> None:
-        self._start = (1 + negative) * math.log(2)
+    def __init__(self, untrained: float) -> None:
+        self._start = untrained
         self._seen = Sums()
         self._epoch = 0
 
@@ -51,3 +55,18 @@ class LossWatch:
             f"{what} in epoch {epoch} at --lr {start_lr:g} (then {lr:.3g}): the training diverged; "
             f"try --lr {start_lr / 10:g}"
         )
+
+
+def untrained_loss(config: TrainConfig, counts: npt.NDArray[np.int64]) -> float:
+    """Return what a pair costs on average while all scores are zero; (1 + k)·ln 2 for SGNS."""
+    from w2v_sgns.sampling import noise_distribution
+
+    if config.objective == "softmax":
+        return math.log(len(counts))
+    q = noise_distribution(counts, config.noise_exponent or 0.0)
+    cost: Cost = sgns.cost
+    if config.objective != "sgns":
+        cost = partial(nce.COSTS[config.objective], log_kq=np.log(config.negative * q))
+    zero = np.zeros(len(q))
+    true, noise = cost(zero, zero + 1)[0], cost(zero, zero)[0]
+    return float(true @ (counts / counts.sum()) + config.negative * (noise @ q))

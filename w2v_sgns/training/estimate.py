@@ -15,6 +15,7 @@ import numpy as np
 from w2v_sgns.config import RunOptions, TrainConfig
 from w2v_sgns.corpus import Corpus, CorpusStats
 from w2v_sgns.machine import human_bytes
+from w2v_sgns.training.cost import Cost, softmax_cost
 from w2v_sgns.training.events import Event, Progress
 from w2v_sgns.training.needs import (
     OVERHEAD,
@@ -23,7 +24,8 @@ from w2v_sgns.training.needs import (
     thread_count,
     window_reach,
 )
-from w2v_sgns.training.trainer import counted, cpu_backend, initial_matrices, selection_of
+from w2v_sgns.training.setup import cpu_backend, initial_matrices
+from w2v_sgns.training.trainer import counted, selection_of
 
 __all__ = ["Estimate", "estimate"]
 
@@ -42,6 +44,7 @@ class Estimate:
     memory: int  # bytes in all, roughly
     seconds: float  # of training, all epochs, on all threads
     threads: int
+    cost: Cost | None = None  # of the exact softmax
 
     def lines(self, config: TrainConfig) -> Iterator[str]:
         """Yield the figures for people."""
@@ -49,6 +52,8 @@ class Estimate:
             f"dry run     {'' if self.exact else 'about '}{self.pairs:,} pairs per epoch, "
             f"{config.epochs} epoch{'s' * (config.epochs > 1)}"
         )
+        if self.cost is not None:
+            yield f"            {self.cost.text}"
         yield (
             f"            {human_bytes(self.memory)} of memory in all, about "
             f"{_duration(self.seconds)} of training on {self.threads} "
@@ -80,7 +85,9 @@ def estimate(
         window = window_reach(config, text.stats.longest_line)
         words = len(text.vocabulary)
         check_memory(words, config.dim)
-        pairs, exact, rate = _tried(text, config, window)
+        pairs, exact, rate = _tried(text, config, window, threads)
+        kept = text.stats.tokens_kept
+        exact_sums = config.objective == "softmax"
         ids = 0 if text.stats.spooled else 4 * text.stats.tokens_kept
         matrices = 2 * words * padded_dim(config.dim) * 4
         return Estimate(
@@ -89,15 +96,18 @@ def estimate(
             exact=exact,
             matrices=matrices,
             memory=matrices + ids + OVERHEAD,
-            seconds=config.epochs * text.stats.tokens_kept / (rate * threads),
+            seconds=config.epochs * kept / rate,
             threads=threads,
+            cost=softmax_cost(text.vocabulary, kept, config, threads) if exact_sums else None,
         )
 
 
-def _tried(corpus: Corpus, config: TrainConfig, window: int | None) -> tuple[int, bool, float]:
-    """Return the pairs of the first epoch, whether that is exact, and tokens/s of a thread."""
+def _tried(
+    corpus: Corpus, config: TrainConfig, window: int | None, threads: int
+) -> tuple[int, bool, float]:
+    """Return the pairs of the first epoch, whether that is exact, and tokens/s of all threads."""
     E, Ep = initial_matrices(len(corpus.vocabulary), config)
-    backend, _ = cpu_backend(E, Ep, corpus, config, threads=1, window=window)
+    backend, _ = cpu_backend(E, Ep, corpus, config, threads=threads, window=window)
     backend.warm_up()
     step = max(1, backend.chunks // CHUNKS)
     chunks = range(0, backend.chunks, step)

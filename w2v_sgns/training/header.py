@@ -15,7 +15,7 @@ from w2v_sgns.training.needs import model_bytes
 if TYPE_CHECKING:
     from w2v_sgns.corpus import CorpusStats
 
-__all__ = ["corpus_lines", "header", "pairs_text"]
+__all__ = ["corpus_lines", "header", "noise_text", "pairs_text"]
 
 FILES_SHOWN = 5
 LONG_WORDS = 40  # mean bytes of a word from which text looks unsegmented
@@ -47,16 +47,29 @@ def header(
     if sample != config.sample:
         yield f"            --sample {sample:.2g}: one token exceeds {config.sample:g} of this text"
     yield (
-        f"training    dim {config.dim}, {config.negative} negatives, "
-        f"lr {config.lr:g} → {config.final_lr:g},"
+        f"training    {config.objective}{' with bias' * config.bias}, dim {config.dim}, "
+        f"{noise_text(config, stats.types_kept)},"
+    )
+    yield (
+        f"            lr {config.lr:g} → {config.final_lr:g}, "
+        f"{config.epochs} epoch{'s' * (config.epochs > 1)}, seed {config.seed},"
     )
     several = "s: results vary a little between runs" if threads > 1 else ""
     if asked > threads:
         several = f"{'s' * (threads > 1)}: all that this process may use, {asked:,} asked for"
-    yield (
-        f"            {config.epochs} epoch{'s' * (config.epochs > 1)}, seed {config.seed}, "
-        f"{threads} thread{several}"
-    )
+    yield f"            {threads} thread{several}"
+
+
+def noise_text(config: TrainConfig, words: int) -> str:
+    """Say what true words are told from: k noise words and their distribution, or all words."""
+    if config.noise_exponent is None:
+        return "no noise: exact sums"
+    if config.noise_exponent == 0:
+        drawn = f"uniform (k·q = {config.negative / words:.2g})"
+    else:
+        drawn = f"by count^{config.noise_exponent:g}"
+    shared = " for a whole batch" if config.shared_noise == "batch" else ""
+    return f"{config.negative} negatives {drawn}{shared}"
 
 
 def pairs_text(config: TrainConfig) -> str:

@@ -102,8 +102,7 @@ def read_given(config: TrainConfig) -> Given | None:
     path = Path(config.init)
     try:
         model: Model = load_model(path)
-        bias = model.extras.get("output_bias")
-        given = Given(path, model.vocabulary, model.E, model.Ep, _array(bias))
+        given = Given(path, model.vocabulary, model.E, model.Ep, model.output_bias)
     except FormatError:  # no model of ours, or one that is damaged: then this refuses it too
         loaded = load(path)
         given = Given(path, loaded.vocabulary, loaded.matrix, None)
@@ -137,7 +136,3 @@ def frozen_rows(path: Path | str, vocabulary: Vocabulary, given: Given) -> tuple
     if left:
         note += f"; {left:,} words are not in {given.path} or not in the vocabulary"
     return np.array(sorted(rows), np.int64), [note]
-
-
-def _array(value: object) -> Matrix | None:
-    return value if isinstance(value, np.ndarray) else None

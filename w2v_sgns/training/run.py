@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from w2v_sgns.errors import DivergenceError
 from w2v_sgns.model import Model
-from w2v_sgns.training.divergence import LossWatch
+from w2v_sgns.training.divergence import LossWatch, untrained_loss
 from w2v_sgns.training.events import Event, Progress
 from w2v_sgns.training.holdout import Best, HeldOut
 from w2v_sgns.training.keeper import Keeper
@@ -53,7 +53,9 @@ class Run:
         """`model` shares the state's matrices."""
         self.state, self.model, self.backend, self.schedule = state, model, backend, schedule
         self.keeper, self.stop, self.held, self._say = keeper, stop, held, say
-        self._watch = LossWatch(model.config.negative)
+        counts = model.vocabulary.counts
+        assert counts is not None  # a counted corpus
+        self._watch = LossWatch(untrained_loss(model.config, counts))
 
     def train(self, last_epoch: int) -> bool:
         """Train up to and with an epoch (1-based); tell whether the training is complete.

@@ -13,13 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from w2v_sgns.config import RunOptions, TrainConfig, parse_size
 from w2v_sgns.errors import CorpusError
 from w2v_sgns.machine import total_memory
 from w2v_sgns.model import Model
 from w2v_sgns.training.checkpoint import checkpoint_path
+from w2v_sgns.training.cost import check_cost, softmax_cost
 from w2v_sgns.training.curve import CurvePlot
 from w2v_sgns.training.events import Event, Progress
 from w2v_sgns.training.holdout import HeldOut, held_note, hold_out_lines
@@ -38,16 +37,13 @@ from w2v_sgns.training.needs import (
 )
 from w2v_sgns.training.resume import Plan, asked_of, check_corpus, planned
 from w2v_sgns.training.run import Run
-from w2v_sgns.training.schedule import Schedule
+from w2v_sgns.training.setup import cpu_backend, initial_matrices, output_bias
 from w2v_sgns.training.signals import StopRequest
 from w2v_sgns.training.state import State, Sums
 
 if TYPE_CHECKING:
     from w2v_sgns.corpus import Corpus
     from w2v_sgns.corpus.source import Source
-    from w2v_sgns.corpus.store import TokenStore
-    from w2v_sgns.kernels.matrices import Matrix
-    from w2v_sgns.training.backends import HogwildBackend
 
 __all__ = ["train", "train_plan"]
 
@@ -191,7 +187,8 @@ def _fit(
     check_memory(len(corpus.vocabulary), config.dim)
     held_text = hold_out_lines(corpus, config)
     state, notes = _begun(corpus, plan, given)
-    for note in (*plan.notes, *_changes(corpus, plan), *notes, *held_note(held_text, config)):
+    notes += [*held_note(held_text, config), *_costs(corpus, plan, threads)]
+    for note in (*plan.notes, *_changes(corpus, plan), *notes):
         say(Event(phase="note", text=note))
     model = Model(
         state.E,
@@ -202,6 +199,7 @@ def _fit(
     )
     make = partial(cpu_backend, state.E, state.Ep, config=config, threads=threads, window=window)
     backend, schedule = make(corpus)
+    model.output_bias = state.bias
     if state.frozen is not None:
         backend.after_chunk = state.frozen.restore
     held = None
@@ -241,12 +239,21 @@ def _changes(corpus: Corpus, plan: Plan) -> list[str]:
     return [] if note is None else [note]
 
 
+def _costs(corpus: Corpus, plan: Plan, threads: int) -> list[str]:
+    """Return what the softmax will cost; refuse what takes hours, without --force."""
+    if plan.config.objective != "softmax":
+        return []
+    cost = softmax_cost(corpus.vocabulary, corpus.stats.tokens_kept, plan.config, threads)
+    check_cost(cost, force=plan.options.force)
+    return [cost.text]
+
+
 def _begun(corpus: Corpus, plan: Plan, given: Given | None) -> tuple[State, list[str]]:
     """Return the state that training starts from, and what to say about it."""
     checkpoint, config = plan.checkpoint, plan.config
     if checkpoint is None:
         E, Ep = initial_matrices(len(corpus.vocabulary), config)
-        state = State(E=E, Ep=Ep)
+        state = State(E=E, Ep=Ep, bias=output_bias(Ep, config))
         return state, [] if given is None else _start_from(given, state, corpus, config)
     state = checkpoint.state()
     if corpus.stats.fingerprint != checkpoint.fingerprint:
@@ -287,55 +294,6 @@ def _finish(model: Model, state: State, keeper: Keeper, say: Progress, *, comple
         say(Event(phase="save", path=keeper.output))
         output = keeper.save_model(model, state)
     say(Event(phase="done", path=output if keeper.active else None))
-
-
-def cpu_backend(
-    E: Matrix,
-    Ep: Matrix,
-    corpus: Corpus,
-    config: TrainConfig,
-    *,
-    threads: int,
-    window: int | None,
-    held: TokenStore | None = None,
-) -> tuple[HogwildBackend, Schedule]:
-    """Return what trains on this corpus, and its learning rates.
-
-    `held`: a text to judge by instead, under the corpus's noise and subsampling, at rate zero.
-    """
-    from w2v_sgns import sampling
-    from w2v_sgns.training.backends import HogwildBackend, TrainingData
-
-    counts = corpus.vocabulary.counts
-    assert counts is not None  # a counted corpus
-    tokens = np.asarray((held or corpus.store).tokens)
-    q = sampling.noise_distribution(counts, config.noise_exponent)
-    sample = sampling.effective_sample(config.sample, len(corpus.store.tokens))
-    kept = sampling.keep_probabilities(counts, sample)
-    data = TrainingData(
-        tokens=tokens,
-        keep=sampling.keep_thresholds(kept),
-        noise=sampling.pack_alias(*sampling.alias_table(q)),
-        kept_share=float(np.average(kept, weights=counts)),
-    )
-    rates = (0.0, 0.0) if held is not None else (config.lr, config.final_lr)
-    schedule = Schedule(start=rates[0], end=rates[1], tokens=len(tokens), epochs=config.epochs)
-    backend = HogwildBackend(
-        E, Ep, data=data, config=config, schedule=schedule, threads=threads, window=window
-    )
-    return backend, schedule
-
-
-def initial_matrices(words: int, config: TrainConfig) -> tuple[Matrix, Matrix]:
-    """Return E uniform in ±0.5/d, and Ep zero: both (V, d), padded, as word2vec.c starts."""
-    from w2v_sgns.kernels.matrices import aligned_matrix
-
-    E, Ep = aligned_matrix(words, config.dim), aligned_matrix(words, config.dim)
-    generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(config.seed)))
-    for start in range(0, words, 4096):
-        rows = E[start : start + 4096]
-        rows[:] = (generator.random(rows.shape, np.float32) - 0.5) / config.dim
-    return E, Ep
 
 
 def _provenance(corpus: Corpus, threads: int) -> dict[str, Any]:
