@@ -84,6 +84,13 @@ MUTATIONS = (
         f"{STEP}::test_every_output_is_the_target",
     ),
     Mutation(
+        "NCE without log kq",
+        "w2v_sgns/kernels/step.py",
+        "return (LOG2E * log_kq).astype(np.float32)",
+        "return (0 * log_kq).astype(np.float32)",
+        "tests/training/test_objectives.py",
+    ),
+    Mutation(
         "last alias row",
         "w2v_sgns/kernels/windows.py",
         "slot = np.int64(below(high(bits), np.uint64(len(table))))",

@@ -102,6 +102,18 @@ def test_resumed_is_straight(
     assert rates[-1] == pytest.approx(5e-6, rel=1e-3)
 
 
+@pytest.mark.parametrize("objective", ["nce", "softmax"])
+def test_other_objectives_resume_alike(tmp_path: Path, often: None, objective: str) -> None:
+    """Biases, held-out text and patience go through the checkpoint too."""
+    corpus = CASES / "48-resume-equals-straight" / "corpus.txt"
+    settings = {"objective": objective, "bias": objective == "nce", "holdout": 0.1, "patience": 3}
+    straight = tmp_path / "straight.safetensors"
+    train(corpus, output=straight, **SETTINGS | settings)
+    output = tmp_path / "m.safetensors"
+    train(resume=interrupted(corpus, output, 2, **settings))
+    assert output.read_bytes() == straight.read_bytes()
+
+
 def test_killed_again_and_again(corpus: Path, straight: bytes, tmp_path: Path, often: None) -> None:
     output = tmp_path / "m.safetensors"
     checkpoint = interrupted(corpus, output, 1)
