@@ -83,3 +83,16 @@ def test_bench_train_judges_both_sides(root: Path, demo_corpus: Path) -> None:
     runs = json.loads(done.stdout)["runs"]
     for side in ("ours", "gensim"):
         assert runs[side][0]["analogies"] > 0.2, side
+
+
+@pytest.mark.parametrize("script", ["bench_map.py", "make_map_picture.py"])
+def test_scripts_of_the_map_say_what_they_take(script: str, root: Path) -> None:
+    command = [sys.executable, root / "scripts" / script, "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, "--model" in done.stdout) == (0, True)
+
+
+def test_the_picture_of_the_map_is_a_small_png(root: Path) -> None:
+    picture = (root / "data" / "map.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) < 300_000

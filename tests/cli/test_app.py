@@ -168,3 +168,27 @@ def test_a_poor_terminal_does_not_crash(file: Path, encoding: str) -> None:
     known = {"ascii": "größe".encode(), "latin-1": "größe".encode("latin-1")}
     assert known[encoding] in done.stdout
     assert encoding == "ascii" or rb"\u65e5\u672c" in done.stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
+@pytest.mark.parametrize(
+    ("arguments", "closed", "printed"),
+    [
+        (("similar", "-"), "<&-", ""),
+        (("similar", "--by-vector"), "<&-", "w2v: stdin: no valid JSON"),
+        (("similar", "king"), ">&-", ""),
+        (("similar", "king", "--json"), ">&-", ""),
+        (("similar", "king"), "<&- >&-", ""),
+        (("odd", "king", "queen", "nobody"), ">&- 2>&-", ""),
+    ],
+)
+def test_closed_streams_are_empty_ones(
+    file: Path, arguments: tuple[str, ...], closed: str, printed: str
+) -> None:
+    """No traceback; what cannot be printed is not, what is not there cannot be read."""
+    command = ["sh", "-c", f'exec "$@" {closed}', "sh", *W2V, *arguments, "-m", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stdout == ""
+    assert done.stderr.startswith(printed)
+    assert len(done.stderr.splitlines()) == bool(printed)
+    assert done.returncode == int(bool(printed) or "nobody" in arguments)

@@ -111,6 +111,7 @@ def test_vectors_from_stdin(file: Path) -> None:
         ('{"a": "b"}', "stdin: 'a' is no list of numbers"),
         ("[1, true]", "is no list of numbers"),
         ("[1, 2]", "needed: 5 numbers in one row"),
+        (f"[{10**400}, 1, 1, 1, 1]", "neither a word nor a vector"),
     ],
 )
 def test_what_is_no_vector(file: Path, stdin: str, message: str) -> None:

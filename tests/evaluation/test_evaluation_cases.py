@@ -33,6 +33,31 @@ def test_exact_takes_words_as_written() -> None:
     assert outcomes(CASE, case="exact") == ([-1, -1, 1], [None, None, "Germany"])
 
 
+def test_exact_names_what_it_does_not_know() -> None:
+    vectors = read_vectors(CASE / "vectors.txt")
+    words = list(vectors.vocabulary)
+    result = evaluate_analogies(vectors, CASE / "questions.txt", case="exact")
+    assert (result.total.asked, result.total.answered, result.total.right) == (3, 1, 1)
+    unknown = {missing.word for missing in result.missing}
+    assert {"france", "berlin", "germany", "PARIS"} <= unknown
+    assert list(vectors.vocabulary) == words
+    assert "case: exact" in notes(result)
+    assert table(result).rows[-1][:4] == ["total", "3", "1", "2"]
+
+
+def test_folding_takes_any_letter(tmp_path: Path) -> None:
+    questions = tmp_path / "q"
+    text = "straße Berlin Paris Germany\nSTRASSE Berlin Paris Germany\nİ ſ ΣΟΦΌΣ ı\n"
+    questions.write_text(text, encoding="utf-8")
+    vectors = read_vectors(CASE / "vectors.txt")
+    answered = {
+        case: (evaluate_analogies(vectors, questions, case=case).outcome >= 0).tolist()
+        for case in ("exact", "fold", "match")
+    }
+    assert answered["exact"] == [True, False, False]
+    assert answered["fold"] == answered["match"] == [True, True, False]
+
+
 def test_fold_takes_the_most_frequent_spelling() -> None:
     assert outcomes(CASE, case="fold") == ([1, 1, 1], ["Germany"] * 3)
 
@@ -77,6 +102,22 @@ def test_the_hand_made_cut_leaves_no_question() -> None:
     assert {missing.word: missing.row for missing in result.missing}["queen"] == 3
     counted = evaluate_analogies(vectors, HAND / "questions.txt", restrict=3, count_skipped=True)
     assert counted.total.accuracy == 0
+
+
+TOP_THREE = {  # a, b, c: the three nearest to b - a + c
+    ("man", "king", "woman"): {"queen": 0.958569, "regina": 0.958569, "princess": 0.945277},
+    ("woman", "queen", "man"): {"king": 0.958569, "prince": 0.945277, "regina": 0.232588},
+    ("king", "prince", "queen"): {"princess": 0.997823, "regina": 0.967162, "woman": 0.735297},
+    ("man", "apple", "woman"): {"princess": 0.570637, "queen": 0.408248, "regina": 0.408248},
+}
+
+
+@pytest.mark.parametrize("asked", TOP_THREE, ids=" ".join)
+def test_the_hand_made_top_three(asked: tuple[str, str, str]) -> None:
+    a, b, c = asked
+    found = read_vectors(HAND / "vectors.txt").most_similar([b, c], [a], topn=3)
+    assert [word for word, _ in found] == list(TOP_THREE[asked])
+    np.testing.assert_allclose([x for _, x in found], list(TOP_THREE[asked].values()), atol=1e-6)
 
 
 def test_the_words_are_those_of_most_similar() -> None:

@@ -14,8 +14,8 @@ from w2v_sgns.errors import ConfigError, FormatError
 from w2v_sgns.evaluation import evaluate_analogies, evaluate_similarity
 from w2v_sgns.evaluation.comparison import compare, shared_vocabulary
 from w2v_sgns.evaluation.files import read_questions
+from w2v_sgns.evaluation.relations import ask_relations
 from w2v_sgns.evaluation.report import difference_document, difference_table, document, notes, table
-from w2v_sgns.evaluation.similarity import ask_relations
 from w2v_sgns.vectors import Vectors
 
 HAND = Path(__file__).resolve().parent.parent / "cases" / "56-analogy-handmade"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import os
 from pathlib import Path
 
 import numpy as np
@@ -57,10 +58,18 @@ def test_files_of_texts_are_told_from_files_of_words(
     assert holds_texts(tmp_path / "f.gz") == kind
 
 
-def test_folders_and_missing_files(tmp_path: Path) -> None:
+def test_folders_missing_files_and_pipes_are_not_looked_at(tmp_path: Path) -> None:
     assert holds_texts(tmp_path) is None
-    with pytest.raises(FormatError, match=r"none\.tsv: cannot be read"):
-        holds_texts(tmp_path / "none.tsv")
+    assert holds_texts(tmp_path / "none.tsv") is None
+    os.mkfifo(tmp_path / "pipe")
+    assert holds_texts(tmp_path / "pipe") is None  # looking would wait, and eat what it holds
+
+
+def test_cut_files_are_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "f.gz"
+    path.write_bytes(gzip.compress(os.urandom(1000))[:-20])
+    with pytest.raises(FormatError, match=r"f\.gz"):
+        holds_texts(path)
 
 
 def naive_ranks(queries: np.ndarray, pool: np.ndarray, own: list[list[int]]) -> list[int]:

@@ -124,10 +124,18 @@ def main() -> None:
     # also for a job that a script started in the background, where the shell ignores it: whoever
     # sends it there means it
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    _fill_streams()
     for stream in (sys.stdout, sys.stderr):  # a poor terminal gets \xe9 instead of a crash
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     app(prog_name="w2v")
+
+
+def _fill_streams() -> None:
+    """Put nothing where the shell closed a stream (`<&-`); the first free descriptor is its own."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:

@@ -14,7 +14,6 @@ from w2v_sgns.cli.text_options import (
     EncodingOption,
     LowercaseOption,
     TokenizerOption,
-    encoder_of,
 )
 from w2v_sgns.config import TextOptions
 
@@ -51,6 +50,7 @@ def encode(
     Word order is ignored. A line without a known word gets a row of zeros.
     """
     from w2v_sgns.corpus.inputs import open_paths
+    from w2v_sgns.text import Encoder
     from w2v_sgns.text.rows import check_output, write_rows
 
     text = TextOptions(
@@ -60,7 +60,7 @@ def encode(
         lowercase=lowercase,
     )
     check_output(output, force=force)
-    encoder = encoder_of(model, text)
+    encoder = Encoder.load(model, text=text)
     encoded = encoder.encode_source(open_paths(files, text), tower=tower)
     written = write_rows(output, encoded, encoder.dim, force=force)
     warn(

@@ -130,6 +130,8 @@ def _read(file: Path, pool: list[Path], *, strict: bool) -> Questions:
         raise FormatError(f"{lines[0]} ({len(lines):,} malformed lines, --strict)")
     if questions.header:
         warn(f"{questions.header}: skipped as a header")
+    for unread in questions.unread:
+        warn(f"{unread}: no list of words and answers; left out")
     for line in lines[:MOST_LINES]:
         warn(line)
     if len(lines) > MOST_LINES:
@@ -171,8 +173,9 @@ class _Judge:
         """Return every model's answers to one file."""
         from w2v_sgns.evaluation.analogy import RESTRICT, ask_analogies
         from w2v_sgns.evaluation.questions import Analogies, Pairs, Relations
+        from w2v_sgns.evaluation.relations import ask_relations
         from w2v_sgns.evaluation.retrieval import QueryDocuments, ScoredTexts
-        from w2v_sgns.evaluation.similarity import ask_pairs, ask_relations
+        from w2v_sgns.evaluation.similarity import ask_pairs
 
         if isinstance(questions, (QueryDocuments, ScoredTexts)):
             return self._ask_texts(questions)

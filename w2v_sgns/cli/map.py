@@ -54,11 +54,16 @@ def draw_map(
     from w2v_sgns.plots.map import build_map, check_map, open_words, save_map
 
     check_map(out, method=method, force=force)
-    drawn = build_map(open_words(model, top=top, words=words), method=method, seed=seed)
+    vectors = open_words(model, top=top, words=words)
+    if method == "tsne" and len(vectors) > 1000:  # fewer take seconds
+        _tell(f"t-SNE       {len(vectors):,} words; 10,000 take a minute and a half or more")
+    drawn = build_map(vectors, method=method, seed=seed)
     if drawn.left_out:
         warn(f"warning: words without a direction (zero, or not finite) left out: {drawn.left_out}")
     save_map(out, drawn, name=model.name, force=force)
     size = human_bytes(out.stat().st_size)
-    typer.echo(
-        f"written     {shown(str(out))}: {plural(len(drawn.words), 'word')}, {size}", err=True
-    )
+    _tell(f"written     {shown(str(out))}: {plural(len(drawn.words), 'word')}, {size}")
+
+
+def _tell(line: str) -> None:
+    typer.echo(line, err=True)

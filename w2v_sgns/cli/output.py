@@ -88,7 +88,8 @@ def write_json(document: Any) -> None:
 def hits_table(title: str, hits: Neighbours) -> list[str]:
     """Return the lines of a list of words and their scores."""
     if not hits:
-        return [_word(title), "  no neighbours: the vector is zero, or no other word may answer"]
+        why = "the vector is zero or not finite, or no other word may answer"
+        return [_word(title), f"  no neighbours: {why}"]
     rows = [("  " + _word(other), f"{score:.4f}") for other, score in hits]
     return [_word(title), *align(rows, right=[1])]
 

@@ -16,7 +16,6 @@ from w2v_sgns.cli.text_options import (
     EncodingOption,
     LowercaseOption,
     TokenizerOption,
-    encoder_of,
 )
 from w2v_sgns.config import TextOptions
 
@@ -60,6 +59,7 @@ def search(
     if index and (len(documents) > 1 or not Path(documents[0]).is_file()):
         raise typer.BadParameter("--index keeps a file beside the documents: name one file")
     from w2v_sgns.corpus.inputs import open_paths
+    from w2v_sgns.text import Encoder
     from w2v_sgns.text.search import Documents
     from w2v_sgns.vectors.neighbours import check_counts
 
@@ -70,7 +70,7 @@ def search(
         tokenizer=tokenizer,
         lowercase=lowercase,
     )
-    found = Documents(open_paths(documents, text), encoder_of(model, text))
+    found = Documents(open_paths(documents, text), Encoder.load(model, text=text))
     if found.empty:
         warn(f"{found.empty:,} of {len(found):,} documents have no known word, and are never found")
     asked = [query for one in queries for query in (_read() if one == STDIN else [one])]

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from w2v_sgns.corpus.vocabulary import Vocabulary
 from w2v_sgns.errors import ConfigError
 from w2v_sgns.evaluation.analogy import RIGHT, SKIPPED, AnalogyResult
+from w2v_sgns.evaluation.relations import RelationResult
 from w2v_sgns.evaluation.retrieval import CUT, RetrievalResult
-from w2v_sgns.evaluation.similarity import RelationResult, SimilarityResult
+from w2v_sgns.evaluation.similarity import SimilarityResult
 from w2v_sgns.evaluation.statistics import (
     Interval,
     bootstrap_correlations,

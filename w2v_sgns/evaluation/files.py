@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 from w2v_sgns.errors import FormatError
+from w2v_sgns.evaluation.lines import Lines, read_lines
 from w2v_sgns.evaluation.questions import (
     Analogies,
     Analogy,
@@ -22,17 +22,13 @@ from w2v_sgns.evaluation.questions import (
     Questions,
     google_groups,
 )
-from w2v_sgns.formats.sniff import looks_like
 
-__all__ = ["alternatives", "is_alternatives", "read_lines", "read_questions"]
+__all__ = ["alternatives", "are_alternatives", "read_questions"]
 
 GOOGLE, BATS, PAIRS = "analogies", "alternatives", "pairs"
 LINES_LOOKED_AT = 200
-MOST_BYTES = 1 << 30  # a larger file is no list of questions
-HEAD_BYTES = 512  # looked at, to say what a useless file is
 NO_SECTION = "(no section)"
 SEPARATOR = re.compile(r"\s*[,;]\s*")
-TEXT = re.compile(r"text \(|an empty file")
 
 
 def read_questions(path: Path | str) -> Questions:
@@ -46,35 +42,17 @@ def read_questions(path: Path | str) -> Questions:
         from w2v_sgns.evaluation.folders import read_folder
 
         return read_folder(path)
-    lines = list(read_lines(path))
-    kind = _kind(lines)
+    text = read_lines(path)
+    kind = _kind(text.numbered) if text.is_text else None
     if kind == GOOGLE:
-        return _google(path, lines)
+        return _google(text)
     if kind == PAIRS:
-        return _pairs(path, lines)
-    if kind == BATS:
-        questions, malformed = alternatives(path, lines)
-        return Analogies(str(path), "word lists (BATS)", malformed, questions=questions)
-    raise _unusable(path, lines)
-
-
-def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines that are neither blank nor a comment, with their numbers.
-
-    Raises:
-        FormatError: missing, unreadable or much too large.
-    """
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise FormatError(f"{path}: too large for a file of questions")
-        raw = path.read_bytes()
-    except OSError as error:
-        raise FormatError(f"{path}: cannot be read: {error.strerror}") from error
-    text = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
-    for number, line in enumerate(text.split("\n"), start=1):
-        line = line.strip()
-        if line and not line.startswith("#"):
-            yield number, line
+        return _pairs(text)
+    if kind == BATS and are_alternatives(text):
+        questions, malformed = alternatives(text, path.stem)
+        if questions:
+            return Analogies(str(path), "word lists (BATS)", malformed, questions=questions)
+    raise _unusable(text)
 
 
 def _kind(lines: list[tuple[int, str]]) -> str | None:
@@ -92,23 +70,29 @@ def _line_kind(line: str) -> str:
     fields = _fields(line)
     if len(fields) >= 3 and _number(fields[2]) is not None:
         return PAIRS
-    if is_alternatives(line):
+    if len(_word_and_answers(line)) == 2:
         return BATS
     return GOOGLE if len(line.split()) == 4 else "none"
 
 
-def is_alternatives(line: str) -> bool:
-    """Return whether a line is a word, a tab, and its answers with slashes between."""
-    fields = line.split("\t")
-    return len(fields) == 2 and all(field.strip() for field in fields)
+def are_alternatives(text: Lines) -> bool:
+    """Return whether most lines are a word and its answers."""
+    fitting = sum(len(_word_and_answers(line)) == 2 for _, line in text.numbered)
+    return text.is_text and 2 * fitting > len(text.numbered)
 
 
-def _google(path: Path, lines: list[tuple[int, str]]) -> Analogies:
+def _word_and_answers(line: str) -> list[str]:
+    """Split at tabs, else at blanks."""
+    fields = line.split("\t") if "\t" in line else line.split()
+    return [field.strip() for field in fields if field.strip()]
+
+
+def _google(text: Lines) -> Analogies:
     """Read `: section` headers and lines of four words."""
     questions: list[Analogy] = []
     malformed: list[Malformed] = []
     section = NO_SECTION
-    for number, line in lines:
+    for number, line in text.numbered:
         words = line.split()
         if line.startswith(":"):
             section = line.lstrip(": ").strip() or NO_SECTION
@@ -117,54 +101,57 @@ def _google(path: Path, lines: list[tuple[int, str]]) -> Analogies:
             questions.append(Analogy(section, a, b, c, (answer,)))
         else:
             found = f"{len(words)} word{'s' * (len(words) != 1)}, needed: 4"
-            malformed.append(Malformed(str(path), number, found))
+            malformed.append(Malformed(str(text.path), number, found))
     if not questions:
-        raise _unusable(path, lines)
+        raise _unusable(text)
     groups = google_groups(list(dict.fromkeys(question.section for question in questions)))
-    return Analogies(str(path), "analogies (Google)", malformed, questions=questions, groups=groups)
+    return Analogies(
+        str(text.path), "analogies (Google)", malformed, questions=questions, groups=groups
+    )
 
 
-def alternatives(path: Path, lines: list[tuple[int, str]]) -> tuple[list[Analogy], list[Malformed]]:
+def alternatives(text: Lines, section: str) -> tuple[list[Analogy], list[Malformed]]:
     """Read `word<TAB>answer/answer/…` and ask of every line with every other as the example.
 
-    The example's first answer is its b; any answer of the line that is asked counts as right.
+    The example's first answer is its b; any answer of the line that is asked counts as right. A
+    word is no example for itself.
     """
     entries: list[tuple[str, tuple[str, ...]]] = []
     malformed: list[Malformed] = []
-    for number, line in lines:
-        word, _, rest = line.partition("\t")
-        answers = tuple(answer.strip() for answer in rest.split("/") if answer.strip())
-        if answers and word.strip() and "\t" not in rest.strip():
-            entries.append((word.strip(), answers))
+    for number, line in text.numbered:
+        word, *rest = _word_and_answers(line)
+        answers = tuple(answer.strip() for answer in "".join(rest).split("/") if answer.strip())
+        if answers and len(rest) == 1:
+            entries.append((word, answers))
         else:
             message = "needed: a word, a tab, and its answers with / between"
-            malformed.append(Malformed(str(path), number, message))
+            malformed.append(Malformed(str(text.path), number, message))
     questions = [
-        Analogy(path.stem, a, b[0], c, answers)
-        for place, (a, b) in enumerate(entries)
-        for other, (c, answers) in enumerate(entries)
-        if place != other
+        Analogy(section, a, b[0], c, answers)
+        for a, b in entries
+        for c, answers in entries
+        if a != c
     ]
     return questions, malformed
 
 
-def _pairs(path: Path, lines: list[tuple[int, str]]) -> Pairs:
+def _pairs(text: Lines) -> Pairs:
     """Read two words and a score a line; the first line may be a header."""
     pairs: list[Pair] = []
     malformed: list[Malformed] = []
     header = None
-    for place, (number, line) in enumerate(lines):
+    for place, (number, line) in enumerate(text.numbered):
         fields = _fields(line)
         score = _number(fields[2]) if len(fields) >= 3 else None
         if score is not None and fields[0] and fields[1]:
             pairs.append(Pair(fields[0], fields[1], score))
         elif place == 0 and len(fields) >= 3:
-            header = f"{path}:{number}"
+            header = f"{text.path}:{number}"
         else:
-            malformed.append(Malformed(str(path), number, _pair_fault(fields)))
+            malformed.append(Malformed(str(text.path), number, _pair_fault(fields)))
     if not pairs:
-        raise _unusable(path, lines)
-    return Pairs(str(path), "word pairs", malformed, header, pairs=pairs)
+        raise _unusable(text)
+    return Pairs(str(text.path), "word pairs", malformed, header, pairs=pairs)
 
 
 def _pair_fault(fields: list[str]) -> str:
@@ -189,15 +176,8 @@ def _number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _unusable(path: Path, lines: list[tuple[int, str]]) -> FormatError:
-    with path.open("rb") as stream:
-        seen = looks_like(stream.read(HEAD_BYTES))
-    seen = (
-        f"its first line is {lines[0][1]!a:.60}"
-        if lines and TEXT.match(seen)
-        else (f"looks like {seen}")
-    )
+def _unusable(text: Lines) -> FormatError:
     return FormatError(
-        f"{path}: no usable questions, no usable pairs; {seen}; needed: four words a line, or two "
-        "words and a score"
+        f"{text.path}: no usable questions, no usable pairs; {text.looks_like()}; needed: four "
+        "words a line, or two words and a score"
     )

@@ -363,7 +363,8 @@ def _score(E: Matrix, vocabulary: Any, questions: Questions) -> float | None:
     """Return the share of right answers, or Spearman's correlation; None: undefined."""
     from w2v_sgns.evaluation.analogy import RESTRICT, ask_analogies
     from w2v_sgns.evaluation.questions import Analogies, Pairs, Relations
-    from w2v_sgns.evaluation.similarity import ask_pairs, ask_relations
+    from w2v_sgns.evaluation.relations import ask_relations
+    from w2v_sgns.evaluation.similarity import ask_pairs
     from w2v_sgns.vectors import Vectors
 
     vectors = Vectors(E, vocabulary)

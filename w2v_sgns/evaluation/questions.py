@@ -58,12 +58,14 @@ class Questions:
         layout: what kind of file it was taken for.
         malformed: lines that were left out.
         header: the line that was skipped as a header, as `file:line`.
+        unread: text files of the folder that hold no questions.
     """
 
     name: str
     layout: str
     malformed: Sequence[Malformed] = ()
     header: str | None = None
+    unread: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from w2v_sgns.evaluation import retrieval
 from w2v_sgns.evaluation.analogy import AnalogyResult
 from w2v_sgns.evaluation.comparison import Difference, Result, WordResult
 from w2v_sgns.evaluation.lookup import Missing
+from w2v_sgns.evaluation.relations import RelationResult
 from w2v_sgns.evaluation.retrieval import RetrievalResult, ScoredTexts
-from w2v_sgns.evaluation.similarity import RelationResult, SimilarityResult
+from w2v_sgns.evaluation.similarity import SimilarityResult
 from w2v_sgns.evaluation.statistics import Interval
 from w2v_sgns.evaluation.tally import Tally
 
@@ -207,6 +208,7 @@ def document(result: Result) -> dict[str, Any]:
     common["missing"] = [vars(missing) for missing in result.missing]
     common["malformed"] = [vars(line) for line in result.questions.malformed]
     common["header"] = result.questions.header
+    common["unread"] = list(result.questions.unread)
     return common
 
 

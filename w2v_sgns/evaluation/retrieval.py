@@ -112,11 +112,13 @@ class RetrievalResult:
 def holds_texts(path: Path | str) -> str | None:
     """Return "scored" or "paired" for a file of texts with tabs between, None for any other.
 
+    What is no regular file is not looked at: a pipe can be read only once.
+
     Raises:
         FormatError: the file cannot be read.
     """
     path = Path(path)
-    if path.is_dir():
+    if not path.is_file():
         return None
     try:
         with open_decompressed(path) as stream:

@@ -1,4 +1,4 @@
-"""Cosines against people's scores: word pairs, and SemEval-2012's rated pairs of a relation."""
+"""Cosines against people's scores of word pairs."""
 
 from __future__ import annotations
 
@@ -13,23 +13,20 @@ from numpy.typing import NDArray
 from w2v_sgns.errors import FormatError
 from w2v_sgns.evaluation.files import read_questions
 from w2v_sgns.evaluation.lookup import Lookup, Missing
-from w2v_sgns.evaluation.questions import Pairs, Relation, Relations
-from w2v_sgns.evaluation.statistics import (
-    Interval,
-    bootstrap_mean,
-    fisher,
-    pearson,
-    spearman,
-)
+from w2v_sgns.evaluation.questions import Pairs
+from w2v_sgns.evaluation.statistics import Interval, fisher, pearson, spearman
 from w2v_sgns.vectors import Vectors
 from w2v_sgns.vectors.neighbours import TIE_DIGITS, unit
 
 __all__ = [
-    "RelationResult",
+    "PairRows",
     "SimilarityResult",
     "ask_pairs",
-    "ask_relations",
+    "directed",
+    "directions",
     "evaluate_similarity",
+    "look_up",
+    "to_result",
 ]
 
 
@@ -99,33 +96,6 @@ class SimilarityResult:
         return fisher(self.pearson, int(self.counted.sum()))
 
 
-@dataclass(frozen=True)
-class RelationResult:
-    """What one model says to SemEval-2012's relations, one list of rated pairs each."""
-
-    questions: Relations
-    relations: Sequence[SimilarityResult]
-    missing: Sequence[Missing]
-    words: int
-    restrict: int
-    case: str
-    count_skipped: bool
-
-    @property
-    def mean(self) -> float | None:
-        """The mean of the relations' rank correlations, where they are defined."""
-        return float(np.mean(self._defined)) if self._defined else None
-
-    @property
-    def mean_interval(self) -> Interval | None:
-        """95 %, the relations being drawn anew."""
-        return bootstrap_mean(self._defined) if len(self._defined) > 1 else None
-
-    @cached_property
-    def _defined(self) -> list[float]:
-        return [one.spearman for one in self.relations if one.spearman is not None]
-
-
 def evaluate_similarity(
     vectors: Vectors,
     path: Path | str,
@@ -163,79 +133,24 @@ def ask_pairs(
 ) -> SimilarityResult:
     """Ask pairs that were read before; see :func:`evaluate_similarity`."""
     lookup = Lookup(vectors.vocabulary, restrict=restrict, case=case)
-    found = _look_up(lookup, [(pair.first, pair.second) for pair in questions.pairs])
-    first, second = (_directions(vectors, found.rows[:, side]) for side in (0, 1))
+    found = look_up(lookup, [(pair.first, pair.second) for pair in questions.pairs])
+    first, second = (directions(vectors, found.rows[:, side]) for side in (0, 1))
     cosines = (first * second).sum(axis=1).clip(-1, 1)
-    return _result(
-        questions, found, lookup, vectors, cosines, _directed(first, second), count_skipped
+    return to_result(
+        questions, found, lookup, vectors, cosines, directed(first, second), count_skipped
     )
-
-
-def ask_relations(
-    vectors: Vectors,
-    questions: Relations,
-    *,
-    restrict: int = 0,
-    case: str = "match",
-    count_skipped: bool = False,
-) -> RelationResult:
-    """Rate the pairs of every relation by how much their offset is like the typical pairs'.
-
-    The rating is the cosine between the pair's difference of unit vectors and the mean of the
-    differences of the typical pairs that are known.
-
-    Raises:
-        ConfigError: an option is out of range.
-    """
-    lookup = Lookup(vectors.vocabulary, restrict=restrict, case=case)
-    relations = [
-        _rate(vectors, lookup, relation, questions, count_skipped)
-        for relation in questions.relations
-    ]
-    return RelationResult(
-        questions,
-        relations,
-        lookup.report_missing(),
-        words=len(vectors),
-        restrict=lookup.rows,
-        case=case,
-        count_skipped=count_skipped,
-    )
-
-
-def _rate(
-    vectors: Vectors,
-    lookup: Lookup,
-    relation: Relation,
-    questions: Relations,
-    count_skipped: bool,
-) -> SimilarityResult:
-    typical = _look_up(lookup, relation.typical)
-    known = typical.rows[(typical.rows >= 0).all(axis=1)]
-    mean = unit(_offsets(vectors, known).sum(axis=0, keepdims=True))
-    found = _look_up(lookup, [(pair.first, pair.second) for pair in relation.pairs])
-    offsets = unit(_offsets(vectors, found.rows))
-    cosines = (offsets * mean).sum(axis=1).clip(-1, 1)
-    words = [_directions(vectors, found.rows[:, side]) for side in (0, 1)]
-    directed = _directed(*words) & _directed(offsets, np.broadcast_to(mean, offsets.shape))
-    pairs = Pairs(relation.name, questions.layout, pairs=relation.pairs)
-    return _result(pairs, found, lookup, vectors, cosines, directed, count_skipped)
-
-
-def _offsets(vectors: Vectors, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return second minus first of unit vectors, (n, d)."""
-    return _directions(vectors, rows[:, 1]) - _directions(vectors, rows[:, 0])
 
 
 @dataclass(frozen=True)
-class _Rows:
+class PairRows:
     """Rows of pairs, int64 (n, 2), -1 for unknown; which pairs needed folding."""
 
     rows: NDArray[np.int64]
     folded: list[bool]
 
 
-def _look_up(lookup: Lookup, pairs: Sequence[tuple[str, str]]) -> _Rows:
+def look_up(lookup: Lookup, pairs: Sequence[tuple[str, str]]) -> PairRows:
+    """Return the rows of pairs; unknown words are noted in the lookup."""
     rows = np.full((len(pairs), 2), -1, np.int64)
     folded = []
     for place, words in enumerate(pairs):
@@ -244,31 +159,33 @@ def _look_up(lookup: Lookup, pairs: Sequence[tuple[str, str]]) -> _Rows:
         folded.append(any(by_folding for _, by_folding in found))
         unknown = [word for word, (row, _) in zip(words, found, strict=True) if row is None]
         lookup.missing.update(dict.fromkeys(unknown, 1))
-    return _Rows(rows, folded)
+    return PairRows(rows, folded)
 
 
-def _directions(vectors: Vectors, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+def directions(vectors: Vectors, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return unit vectors (n, d), zero for unknown rows."""
     directions = np.zeros((len(rows), vectors.vector_size))
     directions[rows >= 0] = unit(vectors.matrix[rows[rows >= 0]].astype(np.float64))
     return directions
 
 
-def _directed(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.bool_]:
+def directed(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return where neither of two vectors is zero, (n,)."""
     return np.asarray((first != 0).any(axis=1) & (second != 0).any(axis=1))
 
 
-def _result(
+def to_result(
     questions: Pairs,
-    found: _Rows,
+    found: PairRows,
     lookup: Lookup,
     vectors: Vectors,
     cosines: NDArray[np.float64],
-    directed: NDArray[np.bool_],
+    both_directed: NDArray[np.bool_],
     count_skipped: bool,
 ) -> SimilarityResult:
+    """Return the result of cosines (n,), of which those without a direction do not count."""
     known = (found.rows >= 0).all(axis=1)
-    cosines = np.where(known & directed, cosines.round(TIE_DIGITS), np.nan)
+    cosines = np.where(known & both_directed, cosines.round(TIE_DIGITS), np.nan)
     if count_skipped:
         cosines = np.where(known, cosines, 0.0)
     return SimilarityResult(
@@ -276,7 +193,7 @@ def _result(
         np.array([pair.score for pair in questions.pairs], np.float64),
         cosines,
         unknown=int((~known).sum()),
-        without_direction=int((known & ~directed).sum()),
+        without_direction=int((known & ~both_directed).sum()),
         folded=int((known & np.array(found.folded, np.bool_)).sum()),
         missing=lookup.report_missing(),
         words=len(vectors),

@@ -101,7 +101,7 @@ class Encoder:
 
         Args:
             path: the file of vectors.
-            text: how texts are split; as the model's training did, if not given.
+            text: what is asked beyond how the model's training split texts.
 
         Raises:
             FormatError: missing, damaged, or its weights do not fit its words.
@@ -119,7 +119,7 @@ class Encoder:
             vectors.matrix,
             vectors.vocabulary,
             document=about.tensors["output"] if two else None,
-            text=text or text_options(about.config),
+            text=text_options(about.config, text),
             **parts,
         )
 

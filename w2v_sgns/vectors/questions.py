@@ -18,7 +18,7 @@ from w2v_sgns.vectors.neighbours import unit
 if TYPE_CHECKING:
     from w2v_sgns.vectors.vectors import Vectors
 
-__all__ = ["Asked", "Question", "read_question"]
+__all__ = ["Asked", "Question", "read_question", "read_vector"]
 
 Word: TypeAlias = str | bytes
 Asked: TypeAlias = "Word | NDArray[Any] | Sequence[Any] | None"
@@ -64,7 +64,9 @@ def read_question(vectors: Vectors, positive: Asked, negative: Asked) -> Questio
     rows = vectors.rows(words)
     found = iter(rows)
     raw = [
-        vectors.matrix[next(found)] if isinstance(item, (str, bytes)) else _vector(item, vectors)
+        vectors.matrix[next(found)]
+        if isinstance(item, (str, bytes))
+        else read_vector(item, vectors)
         for item, _, _ in signed
     ]
     weights = np.array([weight * sign for _, weight, sign in signed])
@@ -99,10 +101,15 @@ def _is_weighted(item: tuple[Any, ...]) -> bool:
     )
 
 
-def _vector(item: Any, vectors: Vectors) -> NDArray[np.float64]:
+def read_vector(item: Any, vectors: Vectors) -> NDArray[np.float64]:
+    """Return a vector (d,) from whatever numbers it is given as.
+
+    Raises:
+        ConfigError: it is none, or of another width.
+    """
     try:
         vector = np.asarray(item, np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ConfigError(f"neither a word nor a vector: {item!a:.80}") from error
     if vector.shape != (vectors.vector_size,):
         raise ConfigError(

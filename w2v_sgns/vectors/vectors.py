@@ -1,25 +1,24 @@
-"""Vectors of words: look up, compare, find the nearest.
+"""Vectors of words: compare them, find the nearest, judge them.
 
 The names are gensim's where the meaning is the same. Rows are read where they lie (a model in
-memory or a mapped file) and never changed. Searching is neighbours.py's business, files are
-formats/'s.
+memory or a mapped file) and never changed. Words are looked up in rows.py, searching is
+neighbours.py's business, files are formats/'s.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from w2v_sgns.corpus.vocabulary import Vocabulary, decode_word, first_rows
-from w2v_sgns.errors import ConfigError, FormatError, UnknownWordError
+from w2v_sgns.errors import ConfigError
 from w2v_sgns.vectors.neighbours import nearest, unit
 from w2v_sgns.vectors.products import nearest_by_product
-from w2v_sgns.vectors.questions import Asked, read_question
+from w2v_sgns.vectors.questions import Asked, read_question, read_vector
+from w2v_sgns.vectors.rows import WordRows
 
 if TYPE_CHECKING:
     from w2v_sgns.evaluation.analogy import AnalogyResult
@@ -28,12 +27,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Vectors"]
 
-Words = str | Sequence[str]
 Neighbours = list[tuple[str, float]]
 
 
-class Vectors:
-    """A matrix and the words of its rows.
+class Vectors(WordRows):
+    """Vectors of words and the questions to them.
 
     Attributes:
         matrix: float32 (V, d), read-only.
@@ -42,13 +40,6 @@ class Vectors:
     Raises:
         FormatError: rows and words differ in number.
     """
-
-    def __init__(self, matrix: NDArray[np.float32], vocabulary: Vocabulary) -> None:
-        if matrix.ndim != 2 or len(matrix) != len(vocabulary):
-            raise FormatError(f"a matrix of {matrix.shape} for {len(vocabulary):,} words")
-        self.matrix = matrix.view()
-        self.matrix.flags.writeable = False
-        self.vocabulary = vocabulary
 
     @classmethod
     def load(
@@ -86,52 +77,6 @@ class Vectors:
         from w2v_sgns.formats import save_vectors
 
         save_vectors(self, path, format=format, force=force)
-
-    @property
-    def vector_size(self) -> int:
-        """The dimensions d."""
-        return int(self.matrix.shape[1])
-
-    @cached_property
-    def index_to_key(self) -> list[str]:
-        """All words by row; built when first asked for."""
-        return list(self.vocabulary)
-
-    @cached_property
-    def key_to_index(self) -> dict[str, int]:
-        """The first row of every word; built when first asked for."""
-        return first_rows(self.index_to_key)
-
-    def __len__(self) -> int:
-        return len(self.vocabulary)
-
-    def __contains__(self, word: object) -> bool:
-        return word in self.vocabulary
-
-    def __getitem__(self, words: Words) -> NDArray[np.float32]:
-        """Return one word's vector (d,), or those of several words (n, d).
-
-        Raises:
-            UnknownWordError: a word is not there; the message has close spellings.
-        """
-        if isinstance(words, str):
-            return np.asarray(self.matrix[self.rows([words])[0]])
-        return np.asarray(self.matrix[self.rows(words)])
-
-    def __repr__(self) -> str:
-        return f"<Vectors of {len(self):,} words × {self.vector_size}>"
-
-    def rows(self, words: Sequence[str | bytes]) -> list[int]:
-        """Return the row of every word.
-
-        Raises:
-            UnknownWordError: names all words that are missing, with close spellings.
-        """
-        found = self.vocabulary.indices(words)
-        missing = [word for word, row in zip(words, found, strict=True) if row is None]
-        if missing:
-            raise UnknownWordError(self._about_missing(missing))
-        return [row for row in found if row is not None]
 
     def similarity(self, first: str, second: str) -> float:
         """Return the cosine of two words; 0 where one of the vectors is zero.
@@ -211,7 +156,7 @@ class Vectors:
         Raises:
             ConfigError: the vector has another width, or `topn` or `restrict` is below 1.
         """
-        asked = np.asarray(vector, np.float64)[None, :]
+        asked = read_vector(vector, self)
         return self.most_similar(asked, topn=topn, restrict=restrict, index=index)
 
     def doesnt_match(self, words: Sequence[str]) -> str:
@@ -287,12 +232,3 @@ class Vectors:
 
     def _named(self, hits: list[tuple[int, float]]) -> Neighbours:
         return [(self.vocabulary.word(row), cosine) for row, cosine in hits]
-
-    def _about_missing(self, missing: Sequence[Any]) -> str:
-        named = []
-        for word in list(dict.fromkeys(missing))[:5]:
-            close = self.vocabulary.close_spellings(word)
-            text = repr(decode_word(word) if isinstance(word, bytes) else word)
-            named.append(text + (f" (close: {', '.join(close)})" if close else ""))
-        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
-        return f"not among the {len(self):,} words: {', '.join(named)}{more}"

@@ -2,7 +2,7 @@
 // moved, the layer is moved with it and nothing is drawn anew.
 
 const MARGIN = 0.3; // of the canvas's width and height, on each side
-const ROUND_BELOW = 2500; // dots in view: more of them are drawn as squares, which is faster
+const ROUND_BELOW = 4000; // dots in view: more of them are drawn as squares, which is faster
 
 class Dots {
   constructor(camera, classes) {
