@@ -172,6 +172,7 @@ class SoftmaxBackend(BatchBackend):
 
     MOST_ROWS = 256  # the more, the better the products' rate, and the older the last one's values
 
+    @np.errstate(over="ignore", invalid="ignore")  # of a training that diverges: the loss tells
     def step(self, windows: Windows, lr: float, state: np.uint64) -> tuple[float, np.uint64]:
         """Train one batch (see :func:`~w2v_sgns.kernels.softmax.softmax_step`)."""
         centers, inverse = np.unique(windows.words, return_inverse=True)

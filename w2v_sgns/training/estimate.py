@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ class Estimate:
             f"{config.epochs} epoch{'s' * (config.epochs > 1)}"
         )
         if self.cost is not None:
-            yield f"            {self.cost.text}"
+            yield from (12 * " " + line for line in wrap(self.cost.text, 68))
         yield (
             f"            {human_bytes(self.memory)} of memory in all, about "
             f"{_duration(self.seconds)} of training on {self.threads} "

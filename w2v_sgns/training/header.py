@@ -54,7 +54,9 @@ def header(
         f"            lr {config.lr:g} → {config.final_lr:g}, "
         f"{config.epochs} epoch{'s' * (config.epochs > 1)}, seed {config.seed},"
     )
-    several = "s: results vary a little between runs" if threads > 1 else ""
+    several = "s" if threads > 1 else ""
+    if threads > 1 and config.objective != "softmax" and config.shared_noise == "window":
+        several = "s: results vary a little between runs"
     if asked > threads:
         several = f"{'s' * (threads > 1)}: all that this process may use, {asked:,} asked for"
     yield f"            {threads} thread{several}"
