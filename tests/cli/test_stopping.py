@@ -156,6 +156,20 @@ def test_60_a_hundred_thousand_epochs(first: signal.Signals) -> None:
     Model.load("out.txt.checkpoint.safetensors").check_finite()
 
 
+def test_without_the_compiler_it_says_so() -> None:
+    command = [*W2V, "train", "corpus.txt", *SMALL]
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    for more in ((), ("--dry-run",)):
+        done = subprocess.run(
+            [*command, *more], env=environment, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 1
+        assert done.stderr == (
+            "w2v: NUMBA_DISABLE_JIT is set, but the training itself runs compiled only; unset it\n"
+        )
+    assert names() == []
+
+
 PRESS = """
 import os, signal, sys
 class Press:

@@ -102,6 +102,18 @@ def test_resumed_is_straight(
     assert rates[-1] == pytest.approx(5e-6, rel=1e-3)
 
 
+@pytest.mark.parametrize("objective", ["nce", "softmax"])
+def test_other_objectives_resume_alike(tmp_path: Path, often: None, objective: str) -> None:
+    """Biases, held-out text and patience go through the checkpoint too."""
+    corpus = CASES / "48-resume-equals-straight" / "corpus.txt"
+    settings = {"objective": objective, "bias": objective == "nce", "holdout": 0.1, "patience": 3}
+    straight = tmp_path / "straight.safetensors"
+    train(corpus, output=straight, **SETTINGS | settings)
+    output = tmp_path / "m.safetensors"
+    train(resume=interrupted(corpus, output, 2, **settings))
+    assert output.read_bytes() == straight.read_bytes()
+
+
 def test_killed_again_and_again(corpus: Path, straight: bytes, tmp_path: Path, often: None) -> None:
     output = tmp_path / "m.safetensors"
     checkpoint = interrupted(corpus, output, 1)
@@ -212,6 +224,27 @@ def test_changed_settings_are_named(stopped: Path, settings: Any, message: str) 
 def test_the_same_settings_again_are_no_change(stopped: Path, straight: bytes) -> None:
     train(resume=stopped, **{k: v for k, v in SETTINGS.items() if k != "threads"})
     assert (stopped.parent / "m.safetensors").read_bytes() == straight
+
+
+def test_the_checkpoint_is_no_output(stopped: Path) -> None:
+    """It would be removed at the end, and the model with it."""
+    with pytest.raises(ConfigError, match="is the checkpoint itself"):
+        train(resume=stopped, output=stopped, force=True)
+    assert read_checkpoint(stopped).place["epoch"] == 1
+
+
+def test_a_stop_that_lies_behind(stopped: Path) -> None:
+    with pytest.raises(ConfigError, match=r"--stop-after 1: .* holds 1 complete epochs already"):
+        train(resume=stopped, stop_after=1)
+
+
+def test_a_new_log_is_no_corpus(stopped: Path, corpus: Path) -> None:
+    before = corpus.read_bytes()
+    with pytest.raises(ConfigError, match="would replace the corpus"):
+        train(resume=stopped, log_json=corpus, force=True)
+    with pytest.raises(OutputError, match="exists"):
+        train(resume=stopped, log_json=corpus)
+    assert corpus.read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["dim", "min_count"])

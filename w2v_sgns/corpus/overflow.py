@@ -26,7 +26,7 @@ from w2v_sgns.errors import ResourceError
 
 __all__ = ["Joined", "Overflow", "Words"]
 
-PARTS = 256
+PART_BITS = 8  # of a word's hash: which of the parts it belongs to
 # What a word takes besides its bytes, in the fullest table: where one thread would not have
 # needed the disk, all words are kept, so that the result does not depend on the threads.
 TYPE_BYTES = 48
@@ -47,8 +47,8 @@ class Words(NamedTuple):
 class _Run:
     """One table on disk: its words by parts, and where their arrays begin (bytes)."""
 
-    bounds: Array  # int64[PARTS + 1], in words
-    data_bounds: Array  # int64[PARTS + 1], in bytes
+    bounds: Array  # int64[parts + 1], in words
+    data_bounds: Array  # int64[parts + 1], in bytes
     rows_at: int  # uint32: each word's row in its table
     totals_at: int  # uint32: each word's number among all words; filled by join
     data_at: int
@@ -108,9 +108,9 @@ class Overflow:
 
     def put(self, owner: int, table: WordTable) -> None:
         """Move a table's words to the disk; any thread may call this."""
-        table_parts = table.parts()
-        order = np.argsort(table_parts, kind="stable").astype(np.uint32)
-        bounds = np.concatenate(([0], np.cumsum(np.bincount(table_parts, minlength=PARTS))))
+        part_of = table.parts() >> np.uint8(8 - PART_BITS)
+        order = np.argsort(part_of, kind="stable").astype(np.uint32)
+        bounds = np.concatenate(([0], np.cumsum(np.bincount(part_of, minlength=1 << PART_BITS))))
         words, unset = _in_order(Words(table.data, table.offsets, table.counts), order)
         with self._lock:
             self._runs[owner] = _Run(
@@ -138,7 +138,7 @@ class Overflow:
         """
         totals, histogram = WordTotals(), _Histogram()
         parts = []
-        for part in range(PARTS):
+        for part in range(1 << PART_BITS):
             check()
             words = self._added(part, totals.types)
             totals.add(*words, invalid=invalid)

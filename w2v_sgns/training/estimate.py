@@ -17,7 +17,13 @@ from w2v_sgns.corpus import Corpus, CorpusStats
 from w2v_sgns.machine import human_bytes
 from w2v_sgns.training.cost import Cost, softmax_cost
 from w2v_sgns.training.events import Event, Progress
-from w2v_sgns.training.needs import OVERHEAD, check_memory, thread_count, window_reach
+from w2v_sgns.training.needs import (
+    OVERHEAD,
+    check_compiler,
+    check_memory,
+    thread_count,
+    window_reach,
+)
 from w2v_sgns.training.setup import cpu_backend, initial_matrices
 from w2v_sgns.training.trainer import counted, selection_of
 
@@ -70,6 +76,7 @@ def estimate(
     from w2v_sgns.corpus.inputs import open_source
     from w2v_sgns.kernels.matrices import padded_dim
 
+    check_compiler()
     options = options or RunOptions()
     say: Progress = progress or (lambda event: None)
     threads = thread_count(options)

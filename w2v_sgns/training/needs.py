@@ -24,6 +24,7 @@ __all__ = [
     "CHECKPOINT",
     "MODEL_OUTPUT",
     "OVERHEAD",
+    "check_compiler",
     "check_disk",
     "check_memory",
     "check_outputs",
@@ -114,6 +115,20 @@ def check_memory(words: int, dim: int) -> None:
             f"E and Ep for {words:,} words of dim {dim} need {human_bytes(needed)} and "
             f"{human_bytes(OVERHEAD)} for the rest, but {human_bytes(there)} of memory are free; "
             "try a smaller --dim or a higher --min-count"
+        )
+
+
+def check_compiler() -> None:
+    """Refuse to train where Numba is told to compile nothing.
+
+    Raises:
+        ConfigError: NUMBA_DISABLE_JIT is set.
+    """
+    from numba import config
+
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        raise ConfigError(
+            "NUMBA_DISABLE_JIT is set, but the training itself runs compiled only; unset it"
         )
 
 

@@ -138,11 +138,20 @@ def _merged(checkpoint: Checkpoint, given: dict[str, Any], options: dict[str, An
             )
         if name != "epochs" and not options.get("force"):
             raise ConfigError(f"{difference}; leave it out, or --force to go on so")
-    if options.get("read_vocab") is not None:
-        raise ConfigError(f"--read-vocab: {checkpoint.path} has its words already; leave it out")
-    if checkpoint.place["epoch"] > wanted.epochs:
-        raise ConfigError(f"{checkpoint.path}: holds {checkpoint.place['epoch']} epochs already")
+    _check_options(checkpoint, options)
     return wanted
+
+
+def _check_options(checkpoint: Checkpoint, options: dict[str, Any]) -> None:
+    """Refuse what a resumed run cannot be told."""
+    path, done = checkpoint.path, checkpoint.place["epoch"]
+    if options.get("read_vocab") is not None:
+        raise ConfigError(f"--read-vocab: {path} has its words already; leave it out")
+    output, last = options.get("output"), options.get("stop_after")
+    if output is not None and os.path.realpath(output) == os.path.realpath(path):
+        raise ConfigError(f"-o {output}: is the checkpoint itself, which goes at the end")
+    if last is not None and last <= done:
+        raise ConfigError(f"--stop-after {last}: {path} holds {done} complete epochs already")
 
 
 def _stored_corpus(checkpoint: Checkpoint) -> list[str]:

@@ -28,6 +28,7 @@ from w2v_sgns.training.log import JsonLog
 from w2v_sgns.training.needs import (
     CHECKPOINT,
     MODEL_OUTPUT,
+    check_compiler,
     check_disk,
     check_memory,
     check_outputs,
@@ -82,6 +83,7 @@ def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
     from w2v_sgns.kernels.compile import when_compiling
 
     options, config = plan.options, plan.config
+    check_compiler()
     source = open_source(plan.corpus, config)
     check_outputs(source, _outputs(plan), force=options.force)
     given = None if plan.checkpoint else read_given(config)
@@ -107,11 +109,12 @@ def _outputs(plan: Plan) -> dict[str, Path | str | None]:
         MODEL_OUTPUT: options.output,
         "--save-vocab": options.save_vocab,
     }
-    if plan.checkpoint is None:  # a resumed run goes on with them
-        outputs["--log-json"] = options.log_json
-        outputs["--plot"] = options.plot
-        if options.output is not None:
-            outputs[CHECKPOINT] = checkpoint_path(options.output)
+    asked = plan.checkpoint.asked if plan.checkpoint else {}
+    for flag, path in (("--log-json", options.log_json), ("--plot", options.plot)):
+        if path is not None and str(path) != asked.get(flag[2:].replace("-", "_")):
+            outputs[flag] = path  # else a resumed run goes on with it
+    if options.output is not None and plan.checkpoint is None:
+        outputs[CHECKPOINT] = checkpoint_path(options.output)
     return outputs
 
 
