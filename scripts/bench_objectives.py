@@ -5,9 +5,9 @@
     scripts/bench_objectives.py --sgemm           the softmax's flop rate, V = 18,000, d = 100
 
 The text is counted once; each round trains every objective for a few seconds from fresh matrices
-(batch: noise shared by a batch). Rates are medians over the rounds, by the wall clock, of words
-before subsampling. The softmax's operations are 6·V·d for each row of a batch, by the thread's CPU
-time, and so are those of a square float32 product between them.
+(batch: noise shared by a batch). Rates are medians over the rounds, of words before subsampling a
+second of processor time. The softmax's operations are 6·V·d for each row of a batch, by the
+thread's processor time, and so are those of the square float32 products between them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +26,10 @@ from w2v_sgns.machine import allowed_threads, single_threaded_blas
 from w2v_sgns.training.batches import SoftmaxBackend, true_words
 from w2v_sgns.training.setup import cpu_backend, initial_matrices, matrices_for
 
-SETTINGS: dict[str, dict[str, str]] = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "sgns": {},
+    "sgns, uniform": {"noise_exponent": 0.0},
+    "nce, 0.75": {"objective": "nce", "noise_exponent": 0.75},
     "nce": {"objective": "nce"},
     "nce-sigmoid": {"objective": "nce-sigmoid"},
     "sgns, batch": {"shared_noise": "batch"},
@@ -43,28 +46,27 @@ def rates(text: str, rounds: int, seconds: float, threads: int) -> Iterator[str]
         yield f"{text}: V {words:,}, {rounds} rounds of {seconds:g} s, {threads} threads"
         for turn in range(rounds + 1):
             for name, settings in SETTINGS.items():
-                config = TrainConfig(**settings)  # type: ignore[arg-type]
+                config = TrainConfig(**settings)
                 matrices = initial_matrices(words, config)
                 backend, _ = cpu_backend(*matrices, corpus, config, threads=threads, window=None)
                 backend.warm_up()
                 rate = words_per_second(backend, seconds)
                 if turn:  # the first one warms up
                     found[name].append(rate)
-    yield "objective      k words/s   beside sgns"
+    yield "objective     k words/CPU-s   beside sgns"
     for name, values in found.items():
         share = np.median(np.array(values) / np.array(found["sgns"]))
-        yield f"{name:12} {np.median(values) / 1000:11,.0f} {share:13.3f}"
+        yield f"{name:13} {np.median(values) / 1000:13,.1f} {share:13.3f}"
 
 
 def words_per_second(backend: object, seconds: float) -> float:
-    """Train for about so long from the first epoch on; return the rate."""
-    begun, tokens, epoch = time.perf_counter(), 0, 0
-    while (passed := time.perf_counter() - begun) < seconds:
-        end = begun + seconds
-        totals = backend.run_epoch(epoch, lambda totals: time.perf_counter() > end)  # type: ignore[attr-defined]  # noqa: B023
+    """Train for about so long; return words per CPU-second."""
+    begun, used, tokens, epoch = time.perf_counter(), time.process_time(), 0, 0
+    end = begun + seconds
+    while time.perf_counter() < end:
+        totals = backend.run_epoch(epoch, lambda totals: time.perf_counter() > end)  # type: ignore[attr-defined]
         tokens, epoch = tokens + totals.tokens, epoch + 1
-        passed = time.perf_counter() - begun
-    return tokens / passed
+    return tokens / (time.process_time() - used)
 
 
 def beside_sgemm(rounds: int, words: int = 18_000, dim: int = 100) -> Iterator[str]:

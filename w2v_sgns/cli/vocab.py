@@ -84,6 +84,7 @@ def _document(found: Survey, stats: CorpusStats) -> dict[str, Any]:
         "longest_line": stats.longest_line,
         "tokens": stats.tokens_read,
         "types": stats.types_read,
+        "least_count": stats.least_count,
         "invalid_tokens": stats.invalid_tokens,
         "invalid_first": stats.invalid_place,
         "long_tokens_dropped": stats.long_tokens,
