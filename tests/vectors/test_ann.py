@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from small_models import small_model
 
 from w2v_sgns import Vectors
 from w2v_sgns.errors import ConfigError, OutputError
+from w2v_sgns.vectors import ann
 from w2v_sgns.vectors.ann import build_index, open_index
 
 
@@ -98,3 +100,16 @@ def test_a_folder_that_takes_no_files(file: Path) -> None:
     with pytest.raises(OutputError, match="cannot be written"):
         open_index(Vectors.load(file), file, say=lambda line: None)
     assert not list(file.parent.glob("*.tmp"))
+
+
+@pytest.mark.usefixtures("faiss")
+def test_memory_and_disk_are_asked_first(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = Vectors.load(file)
+    monkeypatch.setattr(ann, "available_memory", lambda: 1000)
+    with pytest.raises(ConfigError, match=r"3,000 words × 12 needs .* of memory; there are"):
+        open_index(vectors, file, say=pytest.fail)
+    monkeypatch.setattr(ann, "available_memory", lambda: 1 << 40)
+    monkeypatch.setattr(ann.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1000))
+    with pytest.raises(OutputError, match="the disk has"):
+        open_index(vectors, file, say=pytest.fail)
+    assert not list(file.parent.glob("*.faiss*"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v_sgns.errors import ConfigError, OutputError
+from w2v_sgns.machine import available_memory, human_bytes
 from w2v_sgns.vectors.neighbours import Hits, nearest, unit
 from w2v_sgns.vectors.vectors import Vectors
 
@@ -25,6 +27,7 @@ __all__ = ["Index", "build_index", "open_index"]
 
 LINKS = 16  # of a node in the graph
 WIDTH_BUILDING, WIDTH_SEARCHING = 128, 256  # candidates kept on the way
+NODE_BYTES = 140  # of a node's links, measured
 BLOCK_ROWS = 1 << 16
 SAMPLED_ROWS = 4096  # what an index is recognised by
 TESTED_WORDS, TESTED_TOP = 200, 10
@@ -72,7 +75,7 @@ def open_index(vectors: Vectors, model: Path, *, say: Callable[[str], None]) -> 
         say: is told when an index is built, and how much of the exact answers it finds.
 
     Raises:
-        ConfigError: the extra is not installed.
+        ConfigError: the extra is not installed, or memory is short.
         OutputError: the index cannot be written.
     """
     faiss = _faiss()
@@ -82,11 +85,31 @@ def open_index(vectors: Vectors, model: Path, *, say: Callable[[str], None]) -> 
     if path.is_file() and known.get("vectors") == _fingerprint(vectors):
         graph = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)  # mapped, not read
         return Index(vectors, graph, known.get("recall"))
+    _check_room(vectors, path)
     say(f"building the index {path} of {len(vectors):,} words; this is done once")
     index = build_index(vectors)
     say(f"recall {index.recall:.3f}: so many of the exact {TESTED_TOP} nearest were found")
     _save(index, path, passport)
     return index
+
+
+def _check_room(vectors: Vectors, path: Path) -> None:
+    """Refuse to begin what neither memory nor disk can hold.
+
+    Raises:
+        ConfigError: too little memory.
+        OutputError: too little room on the disk.
+    """
+    needed = len(vectors) * (4 * vectors.vector_size + NODE_BYTES)
+    told = f"an index of {len(vectors):,} words × {vectors.vector_size} needs {human_bytes(needed)}"
+    if needed > (free := available_memory()):
+        raise ConfigError(f"{told} of memory; there are {human_bytes(free)}; leave out --index")
+    try:
+        room = shutil.disk_usage(path.parent).free
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
+    if needed > room:
+        raise OutputError(f"{path}: {told}; the disk has {human_bytes(room)}; leave out --index")
 
 
 def build_index(vectors: Vectors) -> Index:
