@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from typer.testing import CliRunner
 
 from w2v_sgns import Model, train
