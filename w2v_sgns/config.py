@@ -170,6 +170,11 @@ class TrainConfig(TextOptions):
                 raise ConfigError(f"{_flag(name)} needs vectors to start from: --init FILE")
 
     @property
+    def in_batches(self) -> bool:
+        """Whether whole batches are trained: their sums are the same on any number of threads."""
+        return self.objective == "softmax" or self.shared_noise == "batch"
+
+    @property
     def final_lr(self) -> float:
         """The learning rate at the end of the last epoch."""
         return self.lr / 10_000 if self.min_lr is None else self.min_lr

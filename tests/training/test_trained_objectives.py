@@ -10,11 +10,16 @@ import numpy as np
 import pytest
 
 from w2v_sgns import Model, TrainConfig, train
+from w2v_sgns.config import RunOptions
 from w2v_sgns.errors import ConfigError, DivergenceError, FormatError, ResourceError
 from w2v_sgns.formats import describe
 from w2v_sgns.objectives import nce, sgns
+from w2v_sgns.training.batches import BatchBackend, SoftmaxBackend
 from w2v_sgns.training.cost import Cost, check_cost
 from w2v_sgns.training.divergence import untrained_loss
+from w2v_sgns.training.estimate import estimate
+from w2v_sgns.training.events import Event
+from w2v_sgns.training.header import header
 
 # Lines of six words each, of four groups: 23 words, for the last group has five.
 LINES = [[f"w{min(6 * (n % 4) + (m * m + n) % 6, 22)}" for m in range(9)] for n in range(120)]
@@ -130,14 +135,73 @@ def test_untrained_losses() -> None:
 
 
 def test_costly_softmax_is_refused_without_force() -> None:
-    cost = Cost(words=70_000, dim=100, centres=6_000_000, epochs=5, rate=1e11)
+    cost = Cost(words=70_000, dim=100, centres=6_000_000, epochs=5, seconds=12_600)
     assert cost.operations == 6 * 70_000 * 100
-    assert cost.seconds == pytest.approx(6 * 7e6 * 6e6 * 5 / 1e11)
-    assert "42.0 million operations" in cost.text
+    assert "42.0 million operations for each of 6,000,000 centres" in cost.text
+    assert cost.text.endswith("; 5 epochs take about 3:30:00")
+    assert replace(cost, epochs=1, seconds=37.6).text.endswith("; 1 epoch takes about 37.6 s")
     with pytest.raises(ResourceError, match="--force"):
         check_cost(cost, force=False)
     check_cost(cost, force=True)
-    check_cost(replace(cost, centres=100), force=False)
+    check_cost(replace(cost, seconds=3_600), force=False)
+
+
+def test_one_estimate_is_told_throughout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dry run names one time, and the run itself the same where the rate is the same."""
+    rate = 200.0
+    monkeypatch.setattr(BatchBackend, "tokens_per_second", lambda backend, seconds: rate)
+    config = TrainConfig(**{k: v for k, v in SMALL.items() if k != "threads"}, objective="softmax")
+    found = estimate(LINES, config, options=RunOptions(threads=1))
+    assert found.cost is not None
+    assert found.seconds == found.cost.seconds == 2 * 9 * len(LINES) / rate
+    lines = list(found.lines(config))
+    assert "about 10.8 s of training" in lines[-1]
+    assert not any("take" in line for line in lines)
+    told = []
+    train(LINES, **SMALL, objective="softmax", progress=told.append)
+    assert any(event.text.endswith("2 epochs take about 10.8 s") for event in told)
+    rate = 0.5
+    with pytest.raises(ResourceError, match="2 epochs take about 1:12:00, more than an hour"):
+        train(LINES, **SMALL, objective="softmax")
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_measuring_leaves_the_matrices_alone(bias: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = []
+    right = SoftmaxBackend.tokens_per_second
+
+    def watched(backend: SoftmaxBackend, seconds: float) -> float:
+        before = [matrix.tobytes() for matrix in backend.matrices]
+        measured.append(right(backend, seconds))
+        assert [matrix.tobytes() for matrix in backend.matrices] == before
+        return measured[-1]
+
+    monkeypatch.setattr(SoftmaxBackend, "tokens_per_second", watched)
+    run(objective="softmax", bias=bias)
+    assert measured[0] > 0
+
+
+@pytest.mark.parametrize("settings", [{}, *EVERY], ids=str)
+def test_batches_are_the_same_on_two_threads(
+    settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a vocabulary of several blocks, which the threads share."""
+    monkeypatch.setattr("w2v_sgns.training.needs.allowed_threads", lambda: 2)
+    monkeypatch.setattr("w2v_sgns.kernels.softmax.BLOCK", 5)
+    told: list[Event] = []
+    one, again = (run(**settings, threads=n) for n in (1, 2))
+    two = run(**settings, threads=2, progress=told.append)
+    corpus = next(event.corpus for event in told if event.phase == "corpus")
+    assert corpus is not None
+    in_batches = one.config.in_batches
+    assert one.provenance["deterministic"]
+    assert two.provenance["deterministic"] == in_batches
+    said = any("vary" in line for line in header(corpus.stats, two.config, 2))
+    assert said != in_batches
+    if in_batches:
+        for other in (two, again):
+            assert other.E.tobytes() == one.E.tobytes()
+            assert other.Ep.tobytes() == one.Ep.tobytes()
 
 
 def test_the_cost_is_told_before_the_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,7 +140,8 @@ def train(
     """Train word vectors on a corpus and write them to a model file.
 
     With one thread, the same command gives the same file, byte for byte.
-    With more, the threads race on purpose and the vectors vary a little.
+    With more, the threads race on purpose and the vectors vary a little;
+    --objective softmax and --shared-noise batch have the same vectors on any number.
     """
     settings = _settings(context)
     if corpus is None and resume is None:

@@ -92,10 +92,13 @@ class BatchBackend(ChunkedBackend):
         return _totals(sums, chunk)
 
     def tokens_per_second(self, seconds: float) -> float:
-        """Train for about so long; return the rate. Changes E and Ep: meant for estimates."""
+        """Train chunks spread over the text for about so long; return the rate.
+
+        Changes E and Ep, unless the learning rate is zero: meant for estimates.
+        """
         begun, tokens = time.perf_counter(), 0
         with single_threaded_blas():
-            for chunk in range(self.chunks):
+            for chunk in range(0, self.chunks, max(1, self.chunks // 64)):
                 for sums in self._train(0, chunk):
                     tokens += int(sums[0])
                     if time.perf_counter() - begun > seconds:
@@ -114,25 +117,29 @@ class BatchBackend(ChunkedBackend):
         """Train one chunk; yield tokens, kept tokens, pairs and loss of each batch."""
         lr = float(np.float32(self.schedule.at(epoch, chunk * CHUNK)))
         state = self.chunk_seeds(epoch, chunk)[-1]
-        kept = list(self._batches(epoch, chunk))
-        share = self.chunk_tokens(chunk) / max(1, len(kept))
-        left = self.chunk_tokens(chunk)
-        for n, windows in enumerate(kept):
-            loss = 0.0
+        first, last = self._list(epoch, chunk)
+        tokens, told = self.chunk_tokens(chunk), 0
+        for begin in range(first, last, self.rows):
+            windows, loss = self._batch(begin, last), 0.0
             if len(windows.rows):
                 loss, state = self.step(windows, lr, state)
-            tokens = left if n == len(kept) - 1 else round(share)
-            left -= tokens
-            yield np.array([tokens, len(windows.words), len(windows.rows), loss])
-        if not kept:
-            yield np.array([left, 0, 0, 0.0])
+            done = tokens * (begin + len(windows.words) - first) // (last - first)
+            yield np.array([done - told, len(windows.words), len(windows.rows), loss])
+            told = done
+        if first == last:
+            yield np.array([tokens, 0, 0, 0.0])
 
     def _batches(self, epoch: int, chunk: int) -> Iterator[Windows]:
         """Yield a chunk's kept tokens with their windows, so many at a time."""
+        first, last = self._list(epoch, chunk)
+        for begin in range(first, last, self.rows):
+            yield self._batch(begin, last)
+
+    def _list(self, epoch: int, chunk: int) -> tuple[int, int]:
+        """Put a chunk's kept tokens and the ends of their windows into the room: first, last."""
         start = chunk * CHUNK
         seeds = self.chunk_seeds(epoch, chunk)
         end = start + self.chunk_tokens(chunk)
-        words, low, high = self._room
         first, last = list_windows(
             self.data.tokens,
             start,
@@ -143,9 +150,13 @@ class BatchBackend(ChunkedBackend):
             self.data.keep,
             *self._room,
         )
-        for begin in range(first, last, self.rows):
-            t = np.arange(begin, min(begin + self.rows, last))
-            yield _windows(words, t, low[t].astype(np.int64), high[t].astype(np.int64))
+        return int(first), int(last)
+
+    def _batch(self, begin: int, last: int) -> Windows:
+        """Return the batch that begins there, from the room."""
+        words, low, high = self._room
+        t = np.arange(begin, min(begin + self.rows, last))
+        return _windows(words, t, low[t].astype(np.int64), high[t].astype(np.int64))
 
     def step(self, windows: Windows, lr: float, state: np.uint64) -> tuple[float, np.uint64]:
         """Train one batch; return its loss and the new state of the noise stream."""

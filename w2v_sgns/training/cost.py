@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
-
-import numpy as np
 
 from w2v_sgns.config import TrainConfig
 from w2v_sgns.corpus.vocabulary import Vocabulary
@@ -14,7 +11,6 @@ from w2v_sgns.errors import ResourceError
 __all__ = ["Cost", "check_cost", "softmax_cost"]
 
 OPERATIONS = 6  # for each word and dimension: scores and two updates, a product and a sum each
-SHARE = 0.4  # of the products' own rate that training reaches, rather low
 HOUR = 3600.0
 
 
@@ -25,8 +21,8 @@ class Cost:
     words: int
     dim: int
     centres: int  # kept tokens of an epoch
-    epochs: int
-    rate: float  # operations per second, all threads
+    epochs: int  # to be trained
+    seconds: float  # of them all, measured on some real batches
 
     @property
     def operations(self) -> int:
@@ -34,25 +30,28 @@ class Cost:
         return OPERATIONS * self.words * self.dim
 
     @property
-    def seconds(self) -> float:
-        """Of all epochs."""
-        return self.operations * self.centres * self.epochs / self.rate
+    def work(self) -> str:
+        """What is to be computed, for people."""
+        operations = self.operations
+        many = f"{operations / 1e6:,.1f} million" if operations >= 1e5 else f"{operations:,}"
+        return (
+            f"softmax over {self.words:,} words × {self.dim}: {many} operations for each of "
+            f"{self.centres:,} centres"
+        )
 
     @property
     def text(self) -> str:
-        """The figures for people."""
-        from w2v_sgns.training.progress import duration
+        """That, and the time."""
+        from w2v_sgns.training.progress import rough_duration
 
-        epochs = f"{self.epochs} epoch{'s' * (self.epochs > 1)}"
-        return (
-            f"softmax over {self.words:,} words × {self.dim}: {self.operations / 1e6:.1f} million "
-            f"operations for each of {self.centres:,} centres; {epochs} take about "
-            f"{duration(self.seconds)}"
-        )
+        epochs = "1 epoch takes" if self.epochs == 1 else f"{self.epochs} epochs take"
+        return f"{self.work}; {epochs} about {rough_duration(self.seconds)}"
 
 
-def softmax_cost(vocabulary: Vocabulary, tokens: int, config: TrainConfig, threads: int) -> Cost:
-    """Estimate a training, from the rate of a matrix product that is tried."""
+def softmax_cost(
+    vocabulary: Vocabulary, tokens: int, config: TrainConfig, *, epochs: int, rate: float
+) -> Cost:
+    """Estimate a training of so many epochs at `rate` tokens per second, subsampled ones too."""
     from w2v_sgns import sampling
 
     counts = vocabulary.counts
@@ -63,23 +62,9 @@ def softmax_cost(vocabulary: Vocabulary, tokens: int, config: TrainConfig, threa
         words=len(vocabulary),
         dim=config.dim,
         centres=round(kept),
-        epochs=config.epochs,
-        rate=SHARE * threads * product_rate(config.dim),
+        epochs=epochs,
+        seconds=epochs * tokens / rate,
     )
-
-
-def product_rate(dim: int, *, rows: int = 256, words: int = 2048) -> float:
-    """Return the operations per second of float32 products on one thread, the best of a few."""
-    from w2v_sgns.machine import single_threaded_blas
-
-    X, block = np.ones((rows, dim), np.float32), np.ones((words, dim), np.float32)
-    least = np.inf
-    with single_threaded_blas():
-        for _ in range(5):
-            begun = time.perf_counter()
-            X @ block.T
-            least = min(least, time.perf_counter() - begun)
-    return 2 * rows * words * dim / least
 
 
 def check_cost(cost: Cost, *, force: bool) -> None:

@@ -49,15 +49,17 @@ class Estimate:
 
     def lines(self, config: TrainConfig) -> Iterator[str]:
         """Yield the figures for people."""
+        from w2v_sgns.training.progress import rough_duration
+
         yield (
             f"dry run     {'' if self.exact else 'about '}{self.pairs:,} pairs per epoch, "
             f"{config.epochs} epoch{'s' * (config.epochs > 1)}"
         )
         if self.cost is not None:
-            yield from (12 * " " + line for line in wrap(self.cost.text, 68))
+            yield from (12 * " " + line for line in wrap(self.cost.work, 68))
         yield (
             f"            {human_bytes(self.memory)} of memory in all, about "
-            f"{_duration(self.seconds)} of training on {self.threads} "
+            f"{rough_duration(self.seconds)} of training on {self.threads} "
             f"thread{'s' * (self.threads > 1)}; nothing was written"
         )
 
@@ -88,7 +90,9 @@ def estimate(
         check_memory(words, config.dim)
         pairs, exact, rate = _tried(text, config, window, threads)
         kept = text.stats.tokens_kept
-        exact_sums = config.objective == "softmax"
+        cost = None
+        if config.objective == "softmax":
+            cost = softmax_cost(text.vocabulary, kept, config, epochs=config.epochs, rate=rate)
         ids = 0 if text.stats.spooled else 4 * text.stats.tokens_kept
         matrices = 2 * words * padded_dim(config.dim) * 4
         return Estimate(
@@ -99,7 +103,7 @@ def estimate(
             memory=matrices + ids + OVERHEAD,
             seconds=config.epochs * kept / rate,
             threads=threads,
-            cost=softmax_cost(text.vocabulary, kept, config, threads) if exact_sums else None,
+            cost=cost,
         )
 
 
@@ -116,9 +120,3 @@ def _tried(
     tokens = sum(backend.chunk_tokens(chunk) for chunk in chunks)
     whole = round(pairs * (corpus.stats.tokens_kept / np.float64(tokens)))
     return whole, step == 1, backend.tokens_per_second(SECONDS)
-
-
-def _duration(seconds: float) -> str:
-    from w2v_sgns.training.progress import duration
-
-    return f"{seconds:.1f} s" if seconds < 60 else duration(seconds)

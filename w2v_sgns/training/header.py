@@ -55,7 +55,7 @@ def header(
         f"{config.epochs} epoch{'s' * (config.epochs > 1)}, seed {config.seed},"
     )
     several = "s" if threads > 1 else ""
-    if threads > 1 and config.objective != "softmax" and config.shared_noise == "window":
+    if threads > 1 and not config.in_batches:
         several = "s: results vary a little between runs"
     if asked > threads:
         several = f"{'s' * (threads > 1)}: all that this process may use, {asked:,} asked for"

@@ -144,6 +144,11 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+def rough_duration(seconds: float) -> str:
+    """Return an estimate for people: 3.2 s, or minutes and hours as `duration` does."""
+    return f"{seconds:.1f} s" if seconds < 59.95 else duration(seconds)
+
+
 def summary(model: Model, last: Event, output: Path) -> Iterator[str]:
     """Yield the closing lines: pairs, time, loss, file, and what to type next."""
     pairs = sum(entry["pairs"] for entry in model.history)

@@ -67,7 +67,7 @@ def backend_for(
     kind: type[HogwildBackend | BatchBackend] = HogwildBackend
     if config.objective == "softmax":
         kind = SoftmaxBackend
-    elif config.shared_noise == "batch":
+    elif config.in_batches:
         kind = SharedNoiseBackend
     return kind(E, Ep, data=data, config=config, schedule=schedule, threads=threads, window=window)
 

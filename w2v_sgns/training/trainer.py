@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 __all__ = ["train", "train_plan"]
 
+MEASURED = 0.5  # seconds of softmax batches before a training, for its cost
+
 
 def train(corpus: Any = None, *, progress: Progress | None = None, **settings: Any) -> Model:
     """Train word vectors on a corpus and return the model.
@@ -187,7 +189,8 @@ def _fit(
     check_memory(len(corpus.vocabulary), config.dim)
     held_text = hold_out_lines(corpus, config)
     state, notes = _begun(corpus, plan, given)
-    notes += [*held_note(held_text, config), *_costs(corpus, plan, threads)]
+    make = partial(cpu_backend, state.E, state.Ep, config=config, threads=threads, window=window)
+    notes += [*held_note(held_text, config), *_costs(corpus, plan, state, make)]
     for note in (*plan.notes, *_changes(corpus, plan), *notes):
         say(Event(phase="note", text=note))
     model = Model(
@@ -195,9 +198,10 @@ def _fit(
         state.Ep,
         vocabulary=corpus.vocabulary,
         config=config,
-        provenance=checkpoint.model.provenance if checkpoint else _provenance(corpus, threads),
+        provenance=(
+            checkpoint.model.provenance if checkpoint else _provenance(corpus, config, threads)
+        ),
     )
-    make = partial(cpu_backend, state.E, state.Ep, config=config, threads=threads, window=window)
     backend, schedule = make(corpus)
     model.output_bias = state.bias
     if state.frozen is not None:
@@ -239,11 +243,19 @@ def _changes(corpus: Corpus, plan: Plan) -> list[str]:
     return [] if note is None else [note]
 
 
-def _costs(corpus: Corpus, plan: Plan, threads: int) -> list[str]:
-    """Return what the softmax will cost; refuse what takes hours, without --force."""
-    if plan.config.objective != "softmax":
+def _costs(corpus: Corpus, plan: Plan, state: State, make: Callable[..., Any]) -> list[str]:
+    """Return what the softmax will cost; refuse what takes hours, without --force.
+
+    Measured on the matrices themselves, at rate zero.
+    """
+    config, epochs = plan.config, plan.config.epochs - state.epoch
+    if config.objective != "softmax" or not epochs:
         return []
-    cost = softmax_cost(corpus.vocabulary, corpus.stats.tokens_kept, plan.config, threads)
+    still = make(corpus, held=corpus.store)[0]
+    still.warm_up()
+    rate = still.tokens_per_second(MEASURED)
+    tokens = corpus.stats.tokens_kept
+    cost = softmax_cost(corpus.vocabulary, tokens, config, epochs=epochs, rate=rate)
     check_cost(cost, force=plan.options.force)
     return [cost.text]
 
@@ -296,7 +308,7 @@ def _finish(model: Model, state: State, keeper: Keeper, say: Progress, *, comple
     say(Event(phase="done", path=output if keeper.active else None))
 
 
-def _provenance(corpus: Corpus, threads: int) -> dict[str, Any]:
+def _provenance(corpus: Corpus, config: TrainConfig, threads: int) -> dict[str, Any]:
     """Return where the vectors come from: no clock, host or absolute path."""
     from w2v_sgns import __version__
 
@@ -313,5 +325,5 @@ def _provenance(corpus: Corpus, threads: int) -> dict[str, Any]:
         "tokens_kept": stats.tokens_kept,
         "types_read": stats.types_read,
         "threads": threads,
-        "deterministic": threads == 1,
+        "deterministic": threads == 1 or config.in_batches,
     }
