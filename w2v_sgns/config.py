@@ -178,10 +178,14 @@ class TrainConfig(TextOptions):
         """Return the settings under their names, ready for JSON."""
         text = {field.name for field in fields(TextOptions)}
         settings = dict(sorted(asdict(self).items(), key=lambda item: item[0] in text))
-        for name in ("keep_words", "init", "freeze"):
-            if settings[name] is not None:  # no folder of this machine is stored with a model
-                settings[name] = Path(settings[name]).name
-        return settings
+        return {name: self.stored(name, value) for name, value in settings.items()}
+
+    @staticmethod
+    def stored(name: str, value: Any) -> Any:
+        """Return a setting's value as a model file holds it: of a path the name alone."""
+        if name in ("keep_words", "init", "freeze") and value is not None:
+            return Path(value).name
+        return value
 
     @classmethod
     def from_dict(cls, settings: dict[str, Any]) -> Self:

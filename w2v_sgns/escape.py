@@ -17,4 +17,6 @@ def shown(text: str) -> str:
 def _escape(letter: str) -> str:
     if "\udc80" <= letter <= "\udcff":  # a byte that was no UTF-8
         return f"\\x{ord(letter) - 0xDC00:02x}"
+    if "\x80" <= letter <= "\xff":  # told apart from such a byte
+        return f"\\u{ord(letter):04x}"
     return letter.encode("unicode_escape").decode()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from typer.testing import CliRunner
 
 from w2v_sgns import Model
 from w2v_sgns.cli.app import app
-from w2v_sgns.objectives import nce, softmax
+from w2v_sgns.evaluation.one_step import TOY_WORDS, one_step, toy
+from w2v_sgns.objectives import nce, sgns, softmax
+from w2v_sgns.sampling import noise_distribution
 
 FIXTURE = json.loads(
     (Path(__file__).resolve().parents[1] / "data" / "sgns_fixtures.json").read_text()
@@ -47,7 +50,7 @@ def test_the_toy_prints_the_articles_figures() -> None:
         assert figure in done.stdout
     for row in ("-0.0435   0.5269   0.0717", "0.3344  -0.3227   0.8328"):
         assert row in done.stdout
-    assert "Ep is reconstructed" in done.stdout
+    assert "are reconstructed: the article does not print Ep" in " ".join(done.stdout.split())
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
 
 
@@ -94,6 +97,84 @@ def test_softmax_on_the_toy() -> None:
     assert len(found["rows"]) == 5
     assert sum(row["probability"] for row in found["rows"]) == pytest.approx(1)
     assert "softmax" in step("sat", "on", "--toy", "--objective", "softmax").stdout
+
+
+def notes(*arguments: str) -> str:
+    return " ".join(document(*arguments, "--toy")["notes"])
+
+
+def test_the_toys_note_is_about_the_rows_used() -> None:
+    said = notes("sat", "on")
+    assert "Ep[cat], Ep[on] and Ep[mat] are reconstructed" in said
+    assert "made up" not in said
+    said = notes("sat", "on", "--objective", "softmax")
+    assert "Ep[the] and Ep[sat] are made up" in said
+    said = notes("cat", "the", "--negatives", "the,sat")
+    assert said == (
+        "E[cat], Ep[the] and Ep[sat] are made up: no figure of the article depends on them."
+    )
+    assert "Ep[mat] is reconstructed" in notes("sat", "sat", "--negatives", "mat")
+    assert "Ep[sat] is made up" in notes("sat", "sat", "--negatives", "mat")
+
+
+def test_the_toys_note_names_every_row_that_counts() -> None:
+    """A row of Ep that the note leaves out may hold anything."""
+    for arguments in (["--objective", "softmax"], ["--negatives", "cat,the"], ["--negatives", ""]):
+        example, named = toy(), notes("sat", "on", *arguments)
+        before = document("sat", "on", "--toy", *arguments)["loss_all"]
+        for place, word in enumerate(TOY_WORDS):
+            Ep = example.Ep.copy()
+            Ep[place] += 0.5
+            chosen = arguments[1].split(",") if arguments[0] == "--negatives" else None
+            taken = one_step(
+                replace(example, Ep=Ep),
+                "sat",
+                "on",
+                negatives=[w for w in chosen if w] if chosen is not None else None,
+                objective="softmax" if chosen is None else None,
+            )
+            assert (f"Ep[{word}]" in named) == (taken.loss_all != before), (arguments, word)
+
+
+@pytest.mark.parametrize("objective", ["sgns", "nce", "nce-sigmoid", "softmax"])
+def test_biases_are_the_references(objective: str, model: Model) -> None:
+    """With a word that stands twice among the noise, and the target too."""
+    model.output_bias = np.linspace(-1, 1, len(model.E), dtype=np.float32)
+    model.config = replace(model.config, bias=True)
+    model.save("bias.safetensors")
+    a, b, c = (model.vocabulary.word(n) for n in range(3))
+    E, Ep = model.E.astype(float), model.Ep.astype(float)
+    bias = model.output_bias.astype(float)
+    chosen = ["-m", "bias.safetensors", "--lr", "0.3", "--objective", objective]
+    if objective == "softmax":
+        softmax.batch_step(E, Ep, [0], np.eye(len(E))[[1]], 0.3, bias=bias)
+    else:
+        chosen += ["--negatives", f"{c},{a},{c},{b}"]
+        outputs = [1, 2, 0, 2, 1]
+        if objective == "sgns":
+            sgns.window_step(E, Ep, [0], outputs, 0.3, bias=bias)
+        else:
+            counts = model.vocabulary.counts
+            q = noise_distribution(counts, 0.0)
+            log_kq = np.log(4 * q)
+            nce.window_step(E, Ep, [0], outputs, 0.3, log_kq=log_kq, form=objective, bias=bias)
+    rows = document(a, b, *chosen)["rows"]
+    assert {row["word"] for row in rows} >= {a, b, c}
+    for row in rows:
+        place = model.vocabulary.index(row["word"])
+        assert row["bias"] == pytest.approx(model.output_bias[place])
+        assert row["updated_bias"] == pytest.approx(bias[place], abs=1e-12)
+        assert row["bias_gradient"] == pytest.approx((row["bias"] - bias[place]) / 0.3)
+        assert row["updated"] == pytest.approx(Ep[place].tolist(), abs=1e-12)
+    printed = step(a, b, *chosen).stdout
+    assert f"{rows[0]['bias']:.4f}, gradient {rows[0]['bias_gradient']:.4f}" in printed
+    assert f"new {rows[0]['updated_bias']:.4f}" in printed
+
+
+def test_without_biases_none_are_printed(model: Model) -> None:
+    a, b = model.vocabulary.word(0), model.vocabulary.word(1)
+    assert document(a, b)["rows"][0]["bias"] is None
+    assert "bias" not in step(a, b).stdout
 
 
 def test_a_model_stays_as_it_is_and_draws_the_same_noise_each_time(model: Model) -> None:

@@ -232,5 +232,5 @@ def test_49_hash_seeds_and_order_of_ties(tmp_path: Path) -> None:
     words = list(Model.load("0.safetensors").vocabulary)
     assert words == sorted(words)
     other = w2v("train", str(ties), *SMALL, "--seed", "8", "-o", "8.safetensors")
-    assert "seed 8, 1 thread\n" in other.stderr
+    assert "seed 8," in other.stderr and " 1 thread\n" in other.stderr
     assert Path("8.safetensors").read_bytes() not in digests

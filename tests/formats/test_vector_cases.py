@@ -90,6 +90,13 @@ def test_25_the_limit_reads_complete_rows(name: str, rows: int) -> None:
     assert Vectors.load(case(25, name), limit=rows).matrix.tolist() == ROYALS[:rows]
 
 
+def test_a_header_of_far_more_rows_gets_no_advice_to_read_noise(tmp_path: Path) -> None:
+    body = case(25, "mid-vector.bin").read_bytes().split(b"\n", 1)[1]
+    (tmp_path / "v.bin").write_bytes(b"1000000000000 3\n" + body)
+    with pytest.raises(FormatError, match=r"of 1,000,000,000,000: .*; the header is damaged, or"):
+        Vectors.load(tmp_path / "v.bin")
+
+
 def test_25_an_extra_tail_is_told() -> None:
     with pytest.warns(FormatWarning, match="21 bytes after the last vector"):
         vectors = Vectors.load(case(25, "extra-tail.bin"))

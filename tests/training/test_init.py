@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from w2v_sgns import Model, train
 from w2v_sgns.config import TrainConfig
 from w2v_sgns.errors import ConfigError, FormatError, VocabularyError
+from w2v_sgns.kernels.windows import CHUNK
 from w2v_sgns.training import trainer
 from w2v_sgns.training.checkpoint import checkpoint_path, read_checkpoint
 from w2v_sgns.training.events import Event
@@ -180,6 +183,42 @@ def test_frozen_rows_of_a_model(
     a, b = old.vocabulary.index("man"), model.vocabulary.index("man")
     assert not np.array_equal(old.E[a], model.E[b])
     assert not np.array_equal(old.Ep[a], model.Ep[b])
+
+
+@pytest.mark.parametrize("settings", [{"objective": "softmax"}, {"shared_noise": "batch"}], ids=str)
+def test_frozen_rows_of_a_chunk_that_was_cut_off(
+    settings: dict[str, Any], first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("w2v_sgns.training.run.GRACE", 0.0)
+    monkeypatch.setattr("w2v_sgns.training.batches.TICK", -1.0)
+    words, text = tmp_path / "words.txt", tmp_path / "long.txt"
+    notes: list[str] = []
+    pressed: list[Event] = []
+    words.write_text("king\nlord\n")
+    text.write_text("king lord man queen\n" * 10_000)
+    assert CHUNK < 40_000
+
+    def press(event: Event) -> None:
+        notes.append(event.text)
+        if event.phase == "train" and event.done > 20 and not pressed:
+            pressed.append(event)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    old, output = Model.load(first), tmp_path / "m.safetensors"
+    given = SMALL | settings | {"init": first, "freeze": words, "output": output}
+    with pytest.raises(KeyboardInterrupt):
+        train(text, progress=press, **given)
+    assert any("was left out" in note for note in notes)
+    cut = read_checkpoint(checkpoint_path(output))
+    assert cut.place["chunk"] == 1, "the chunk that was cut off is not gone back to"
+    assert 20 < cut.place["sums"]["tokens"] < CHUNK, "nor counted as a whole"
+    words_now = cut.model.vocabulary
+    for word in ("king", "lord"):
+        a, b = old.vocabulary.index(word), words_now.index(word)
+        assert old.E[a].tobytes() == cut.model.E[b].tobytes()
+        assert old.Ep[a].tobytes() == cut.model.Ep[b].tobytes()
+    a, b = old.vocabulary.index("man"), words_now.index("man")
+    assert not np.array_equal(old.E[a], cut.model.E[b])
 
 
 def test_a_grown_and_frozen_run_resumes(first: Path, tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from w2v_sgns import Model, train
+from w2v_sgns.cli.app import app
 from w2v_sgns.errors import ConfigError, CorpusError, FormatError, OutputError, ResourceError
 from w2v_sgns.training import backends
 from w2v_sgns.training.checkpoint import checkpoint_path, read_checkpoint
@@ -219,6 +221,61 @@ def test_changed_settings_are_named(stopped: Path, settings: Any, message: str) 
         train(resume=stopped, **settings)
     assert message in str(caught.value)
     assert stopped.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("there", "here", "message"),
+    [
+        ({}, {"objective": "softmax"}, "--objective is softmax here and sgns there"),
+        (
+            {"collisions": "drop"},
+            {"objective": "nce-sigmoid"},
+            "--objective is nce-sigmoid here and sgns there",
+        ),
+        (
+            {"shared_noise": "batch"},
+            {"objective": "softmax"},
+            "--objective is softmax here and sgns there",
+        ),
+        (
+            {"objective": "softmax"},
+            {"objective": "nce", "collisions": "drop"},
+            "--objective is nce here and softmax there",
+        ),
+        ({}, {"bias": True, "objective": "softmax"}, "--objective is softmax here and sgns there"),
+        ({}, {"bias": True}, "--bias is True here and False there"),
+        ({}, {"grow_vocab": True}, "--grow-vocab is True here and False there"),
+        (
+            {"objective": "softmax"},
+            {"collisions": "drop"},
+            "with the settings of m.checkpoint.safetensors: --collisions drop is about noise",
+        ),
+        (
+            {"objective": "softmax"},
+            {"shared_noise": "batch"},
+            "with the settings of m.checkpoint.safetensors: --shared-noise batch is about noise",
+        ),
+        ({"holdout": 0.2}, {"patience": 2}, "--patience is 2 here and None there; leave it out"),
+    ],
+    ids=str,
+)
+def test_settings_that_do_not_mix_are_named(
+    there: Any, here: Any, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same from Python and from the command line, where `here` alone may be no config."""
+    monkeypatch.chdir(tmp_path)
+    Path("text.txt").write_text("a b c d e f\n" * 50)
+    train("text.txt", output="m.safetensors", stop_after=1, **SETTINGS | there)
+    with pytest.raises(ConfigError) as caught:
+        train(resume="m.checkpoint.safetensors", **here)
+    assert message in str(caught.value)
+    flags = [("--" + name.replace("_", "-"), value) for name, value in here.items()]
+    words = [word for flag, value in flags for word in ([flag] if value is True else [flag, value])]
+    command = ["train", "--resume", "m.checkpoint.safetensors", *map(str, words)]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 1
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_the_same_settings_again_are_no_change(stopped: Path, straight: bytes) -> None:

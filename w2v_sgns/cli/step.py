@@ -129,6 +129,11 @@ def _vectors(taken: OneStep) -> Iterator[list[str]]:
         yield [f"Ep[{_word(word)}]", ""]
         yield ["  gradient", _numbers(row.gradient)]
         yield ["  new", _numbers(row.updated)]
+        if row.bias is not None:
+            yield [
+                "  bias",
+                f"{row.bias:8.4f}, gradient {row.bias_gradient:.4f}, new {row.updated_bias:.4f}",
+            ]
 
 
 def _numbers(vector: Any) -> str:

@@ -164,8 +164,12 @@ def _settings(context: typer.Context) -> dict[str, Any]:
 
 
 def _check(settings: dict[str, Any]) -> None:
-    """Let the library judge all values before the corpus is looked for."""
-    for cls in (TrainConfig, RunOptions):
+    """Let the library judge all values before the corpus is looked for.
+
+    With --resume the training's settings are judged together with the checkpoint's.
+    """
+    resumed = settings.get("resume") is not None
+    for cls in (RunOptions,) if resumed else (TrainConfig, RunOptions):
         known = {field.name for field in fields(cls)}
         cls(**{name: value for name, value in settings.items() if name in known})
 

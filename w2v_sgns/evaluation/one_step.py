@@ -44,6 +44,8 @@ TOY_EP = (
     (0.39, -0.19, 0.28),
     (0.65, 0.68, 0.26),
 )
+TOY_PRINTED = "sat"  # the word whose row of E the article prints
+TOY_FITTED = ("cat", "on", "mat")  # the words whose rows of Ep its figures depend on
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +59,8 @@ class Example:
     vocabulary: Vocabulary
     config: TrainConfig
     negatives: tuple[str, ...] | None = None  # where none are named; None: drawn
-    notes: tuple[str, ...] = ()
+    # what there is to say of the input row of a word and the output rows of others
+    notes: Callable[[str, Sequence[str]], tuple[str, ...]] = lambda center, outputs: ()
 
     def rows(self, words: Sequence[str]) -> list[int]:
         """Return the words' rows.
@@ -87,7 +90,7 @@ class Example:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One output word of a step; gradient and new vector are of the word, all its uses summed."""
+    """One output word of a step; gradients and new values are of the word, all uses summed."""
 
     word: str
     label: float  # 1 the target, 0 noise; in a softmax 1 or 0 as well
@@ -98,6 +101,9 @@ class Row:
     error: float  # ∂L/∂s
     gradient: Matrix  # (d,) ∂L/∂Ep[w]
     updated: Matrix  # (d,)
+    bias: float | None  # b, before; part of the score. None: the model has none
+    bias_gradient: float | None  # ∂L/∂b[w]
+    updated_bias: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,12 +135,31 @@ def toy() -> Example:
         vocabulary=Vocabulary.from_words(TOY_WORDS, np.ones(5, np.int64)),
         config=TrainConfig(dim=3, negative=2, lr=0.1),
         negatives=("cat", "mat"),
-        notes=(
-            "Ep is reconstructed: the article does not print it, and this is one of 692 that give "
-            "all its printed figures (two decimals, entries within 1). Nothing printed depends on "
-            "the rows of E but sat, nor on those of Ep for the and sat.",
-        ),
+        notes=_toy_notes,
     )
+
+
+def _toy_notes(center: str, outputs: Sequence[str]) -> tuple[str, ...]:
+    """Say which of the rows used the article prints or determines, and which are made up."""
+    used = [word for word in TOY_WORDS if word in outputs]
+    fitted = [f"Ep[{word}]" for word in used if word in TOY_FITTED]
+    free = [f"E[{center}]"] if center != TOY_PRINTED else []
+    free += [f"Ep[{word}]" for word in used if word not in TOY_FITTED]
+    notes = []
+    if fitted:
+        notes.append(
+            f"{_listed(fitted)} reconstructed: the article does not print Ep, and 692 choices of "
+            "the rows of cat, on and mat give all its printed figures (two decimals, entries "
+            "within 1)."
+        )
+    if free:
+        notes.append(f"{_listed(free)} made up: no figure of the article depends on them.")
+    return tuple(notes)
+
+
+def _listed(rows: Sequence[str]) -> str:
+    verb = "is" if len(rows) == 1 else "are"
+    return f"{' and '.join(part for part in (', '.join(rows[:-1]), rows[-1]) if part)} {verb}"
 
 
 def of_model(model: Model, name: str) -> Example:
@@ -216,8 +241,9 @@ def _sampled(example: Example, center: str, target: str, noise: list[int]) -> On
     new_E, new_Ep = E.copy(), Ep.copy()
     new_bias = None if bias is None else bias.copy()
     window.update(before, new_E, new_Ep, [0], outputs, config.lr, bias=new_bias)
-    dEp = np.zeros_like(Ep)
+    dEp, db = np.zeros_like(Ep), np.zeros(len(Ep))
     np.add.at(dEp, outputs, before.dH)
+    np.add.at(db, outputs, before.db)
     rows = tuple(
         Row(
             word=example.vocabulary.word(int(ids[place])),
@@ -229,6 +255,7 @@ def _sampled(example: Example, center: str, target: str, noise: list[int]) -> On
             error=float(before.errors[0, n]),
             gradient=dEp[place],
             updated=new_Ep[place],
+            **_biases(place, bias, db, new_bias),
         )
         for n, place in enumerate(outputs)
     )
@@ -236,6 +263,7 @@ def _sampled(example: Example, center: str, target: str, noise: list[int]) -> On
         example,
         (center, target),
         rows,
+        outputs=[row.word for row in rows],
         vectors=(E[0], before.dX[0], new_E[0]),
         losses=(
             before.loss,
@@ -256,6 +284,7 @@ def _softmax(example: Example, center: str, target: str) -> OneStep:
     new_E, new_Ep = E.copy(), Ep.copy()
     new_bias = None if bias is None else bias.copy()
     softmax.batch_step(new_E, new_Ep, [0], true, example.config.lr, bias=new_bias)
+    db = before.errors.sum(axis=0)
     shares = np.exp(log_softmax(before.scores))[0]
     likely = [int(w) for w in np.argsort(-shares, kind="stable") if w != t][: MOST_WORDS - 1]
     rows = tuple(
@@ -269,6 +298,7 @@ def _softmax(example: Example, center: str, target: str) -> OneStep:
             error=float(before.errors[0, w]),
             gradient=before.dEp[w],
             updated=new_Ep[w],
+            **_biases(w, bias, db, new_bias),
         )
         for w in (t, *likely)
     )
@@ -276,6 +306,7 @@ def _softmax(example: Example, center: str, target: str) -> OneStep:
         example,
         (center, target),
         rows,
+        outputs=list(example.vocabulary),
         vectors=(E[0], before.dX[0], new_E[0]),
         losses=(
             before.loss,
@@ -283,6 +314,15 @@ def _softmax(example: Example, center: str, target: str) -> OneStep:
             softmax.evaluate(new_E, new_Ep, [0], true, bias=new_bias).loss,
         ),
     )
+
+
+def _biases(
+    place: int, old: Matrix | None, gradient: Matrix, new: Matrix | None
+) -> dict[str, float | None]:
+    """Return a row's bias, as keywords of Row."""
+    values = (old, None if old is None else gradient, new)
+    names = ("bias", "bias_gradient", "updated_bias")
+    return {n: None if v is None else float(v[place]) for n, v in zip(names, values, strict=True)}
 
 
 def _copies(
@@ -298,6 +338,7 @@ def _written(
     words: tuple[str, str],
     rows: tuple[Row, ...],
     *,
+    outputs: Sequence[str],
     vectors: tuple[Matrix, Matrix, Matrix],
     losses: tuple[float, float, float],
 ) -> OneStep:
@@ -314,5 +355,5 @@ def _written(
         loss=losses[0],
         loss_center_only=losses[1],
         loss_all=losses[2],
-        notes=example.notes,
+        notes=example.notes(words[0], outputs),
     )

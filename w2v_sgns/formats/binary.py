@@ -26,6 +26,7 @@ BUFFER_BYTES = 1 << 19  # half a megabyte: read, looked through and copied withi
 WRITTEN_BYTES = 1 << 20
 BLANK = ord(" ")
 CHECKED_ROWS = 20  # for the width of the numbers
+UNLIKELY = 1000  # times the rows of the file in its header: more than a broken download
 
 
 def matches(head: bytes) -> bool:
@@ -175,9 +176,11 @@ class _Reader:
             if blank
             else f"word so far {word!a:.60}, needed: a blank and {self.size:,} bytes of numbers"
         )
+        advice = f"--limit {self.seen} would read the complete rows"
+        if self.promised > UNLIKELY * (self.seen + 1):  # rows cut out of noise, perhaps
+            advice = "the header is damaged, or nearly all of the file is missing"
         self.source.refuse(
-            f"the file ends in row {self.seen + 1:,} of {self.promised:,}: {part}; --limit "
-            f"{self.seen} would read the complete rows",
+            f"the file ends in row {self.seen + 1:,} of {self.promised:,}: {part}; {advice}",
             byte=self._start,
         )
 

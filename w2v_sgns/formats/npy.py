@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import math
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ def load(source: Source, selection: Selection, *, keep: bool = True) -> Loaded:
         FormatError: not a matrix of floats, cut short, or no words for its rows.
         ResourceError: a packed file finds no room on the disk of temporary files.
     """
-    dtype, shape, start = _header(source)
+    dtype, shape, order, start = _header(source)
     size = math.prod(shape) * dtype.itemsize
     if source.size not in (None, start + size):
         source.refuse(
@@ -55,14 +55,17 @@ def load(source: Source, selection: Selection, *, keep: bool = True) -> Loaded:
         )
     words, notes = _words(source, shape[0])
     source.read(start)
-    stored = source.mapped(size).view(dtype).reshape(shape)
-    matrix: NDArray[np.float32] = stored[: None if keep else 0].astype(np.float32, copy=False)
+    stored = source.mapped(size).view(dtype).reshape(shape, order=order)
+    # Rows stored column by column are copied: everything else reads along rows.
+    matrix: NDArray[np.float32] = stored[: None if keep else 0].astype(
+        np.float32, order="C", copy=order == "F"
+    )
     loaded = Loaded(matrix, words, "NumPy .npy + words", tuple(notes), dtype.name)
     return select(loaded, selection)
 
 
-def _header(source: Source) -> tuple[np.dtype[Any], tuple[int, int], int]:
-    """Return type, shape and the byte where the numbers begin."""
+def _header(source: Source) -> tuple[np.dtype[Any], tuple[int, int], Literal["C", "F"], int]:
+    """Return type, shape, order in memory and the byte where the numbers begin."""
     head = source.head
     wide = 4 if head[6:7] in (b"\2", b"\3") else 2
     length = int.from_bytes(head[8 : 8 + wide], "little")
@@ -77,13 +80,16 @@ def _header(source: Source) -> tuple[np.dtype[Any], tuple[int, int], int]:
         source.refuse("the header of the array is damaged", byte=8 + wide)
     descr, shape = table["descr"], table["shape"]
     if descr == "|O" or (isinstance(descr, str) and "O" in descr):
-        source.refuse("an array of Python objects, which is never opened because it can run code")
+        source.refuse(
+            "an array of Python objects, which is never opened because it can run code; needed: "
+            "numbers, as of array.astype('float32')"
+        )
     if descr not in TYPES:
         source.refuse(f"an array of {descr!a:.40}; needed: float32, float64 or float16")
     whole = isinstance(shape, tuple) and all(type(n) is int and 0 <= n < 2**48 for n in shape)
-    if not whole or len(shape) != 2 or not shape[1] or table["fortran_order"] is not False:
-        source.refuse(f"an array of shape {shape!a:.60}; needed: (words, numbers), rows in order")
-    return np.dtype(descr), shape, start
+    if not whole or len(shape) != 2 or not shape[1] or type(table["fortran_order"]) is not bool:
+        source.refuse(f"an array of shape {shape!a:.60}; needed: (words, numbers)")
+    return np.dtype(descr), shape, "F" if table["fortran_order"] else "C", start
 
 
 def _words(source: Source, rows: int) -> tuple[Vocabulary, list[str]]:

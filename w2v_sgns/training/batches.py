@@ -80,13 +80,15 @@ class BatchBackend(ChunkedBackend):
         stopped = False
         with single_threaded_blas():
             while chunk < self.chunks and not stopped:
-                for batch in self._train(epoch, chunk):
-                    sums += batch
-                    if time.monotonic() - told > TICK:
-                        stopped |= bool(tick(_totals(sums, chunk + 1)))
-                        told = time.monotonic()
+                try:
+                    for batch in self._train(epoch, chunk):
+                        sums += batch
+                        if time.monotonic() - told > TICK:
+                            stopped |= bool(tick(_totals(sums, chunk + 1)))
+                            told = time.monotonic()
+                finally:  # tick may raise in the middle of a chunk
+                    self.after_chunk()
                 chunk += 1
-                self.after_chunk()
         return _totals(sums, chunk)
 
     def tokens_per_second(self, seconds: float) -> float:

@@ -130,23 +130,43 @@ def _merged(checkpoint: Checkpoint, given: dict[str, Any], options: dict[str, An
         ConfigError: one that may not.
     """
     stored = checkpoint.model.config
-    wanted = replace(stored, **given)
-    new, old = wanted.to_dict(), stored.to_dict()
-    changed = [name for name in new if new[name] != old[name]]
-    for name in changed:
-        flag = "--" + name.replace("_", "-")
-        difference = f"{checkpoint.path}: {flag} is {new[name]} here and {old[name]} there"
+    # before the mixture is judged: that would refuse what nobody gave here
+    for name in (name for name in FIXED if name in given):
+        value, old = stored.stored(name, given[name]), getattr(stored, name)
+        if value != stored.stored(name, old):
+            raise ConfigError(
+                f"{_difference(checkpoint, name, value)}; it cannot change on the way: leave it "
+                f"out, or start anew with --init {checkpoint.path}"
+            )
+    wanted = _mixture(checkpoint, given)
+    for name, value in wanted.to_dict().items():
+        if value == stored.to_dict()[name]:
+            continue
+        difference = _difference(checkpoint, name, value)
         if name == "epochs" and wanted.epochs < stored.epochs:
             raise ConfigError(f"{difference}; on resuming, epochs can only be added")
-        if name in FIXED:
-            raise ConfigError(
-                f"{difference}; it cannot change on the way: leave it out, or start "
-                f"anew with --init {checkpoint.path}"
-            )
         if name != "epochs" and not options.get("force"):
             raise ConfigError(f"{difference}; leave it out, or --force to go on so")
     _check_options(checkpoint, options)
     return wanted
+
+
+def _difference(checkpoint: Checkpoint, name: str, value: Any) -> str:
+    old = checkpoint.model.config.to_dict()[name]
+    flag = "--" + name.replace("_", "-")
+    return f"{checkpoint.path}: {flag} is {value} here and {old} there"
+
+
+def _mixture(checkpoint: Checkpoint, given: dict[str, Any]) -> TrainConfig:
+    """Return the checkpoint's settings with the given ones in their places.
+
+    Raises:
+        ConfigError: one is out of range, or does not go with the checkpoint's.
+    """
+    try:
+        return replace(checkpoint.model.config, **given)
+    except ConfigError as error:
+        raise ConfigError(f"with the settings of {checkpoint.path}: {error}") from error
 
 
 def _check_options(checkpoint: Checkpoint, options: dict[str, Any]) -> None:
