@@ -282,7 +282,7 @@ def test_outputs_are_checked_before_counting(output: str, monkeypatch: pytest.Mo
 def test_the_output_may_not_be_the_corpus() -> None:
     Path("text.safetensors").write_text("a b\nb a\n")
     message = refused("text.safetensors", "-o", "text.safetensors", "--force")
-    assert "replace the corpus" in message
+    assert "would replace an input" in message
 
 
 @pytest.mark.skipif(not Path("/proc/1").exists(), reason="needs /proc, where nobody makes files")

@@ -122,7 +122,7 @@ def test_vocabulary_files(tmp_path: Path) -> None:
     done = w2v("train", text, "-o", out, "--save-vocab", vocab, *FLAGS, code=1)
     assert "exists" in done.output
     done = w2v("train", text, "-o", out, "--force", "--save-vocab", text, *FLAGS, code=1)
-    assert "would replace the corpus" in done.output
+    assert "would replace an input" in done.output
 
 
 def test_53_a_cap_loses_no_frequent_word(tmp_path: Path) -> None:

@@ -447,7 +447,7 @@ def test_what_stands_in_the_way_is_told_first(files: Path) -> None:
         tune_pairs(files / "p.tsv", model=files / "m.safetensors", from_scratch=True)
     with pytest.raises(OutputError, match=r"must end in \.safetensors"):
         tune_pairs(files / "p.tsv", model=files / "m.safetensors", output=files / "o.bin")
-    with pytest.raises(OutputError, match="exists"):
+    with pytest.raises(OutputError, match="would replace an input"):
         tune_pairs(files / "p.tsv", model=files / "m.safetensors", output=files / "m.safetensors")
     with pytest.raises(CorpusError, match=r"none\.tsv"):
         tune_pairs(files / "none.tsv", model=files / "m.safetensors")

@@ -115,6 +115,7 @@ def test_a_failing_end_keeps_all_in_another_place(
     corpus: Path, output: Path, other: Path, number: int
 ) -> None:
     output.write_bytes(b"old")
+    events: list[Event] = []
 
     def fail(source: Path, target: Path) -> None:
         if Path(target).parent == output.parent:
@@ -125,8 +126,11 @@ def test_a_failing_end_keeps_all_in_another_place(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(atomic.os, "replace", fail)
         with pytest.raises(OutputError) as caught:
-            train(corpus, output=output, force=True, **SETTINGS)
+            train(corpus, output=output, force=True, progress=events.append, **SETTINGS)
     kept = other / "m.checkpoint.safetensors"
+    (note,) = [event.text for event in events if event.phase == "note"]
+    assert note.startswith("no checkpoint: ")
+    assert "tries again" not in note
     assert os.strerror(number) in str(caught.value)
     assert str(caught.value).endswith(
         f"nothing is lost: free some room, then w2v train --resume {kept}"

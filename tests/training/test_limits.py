@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -65,18 +66,35 @@ def test_65_the_rate_falls_and_progress_grows(tokens: int) -> None:
 def test_65_matrices_beyond_32_bits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """3,000,000 words of 1,000 numbers: bytes and row offsets, without taking them."""
     words, dim = 3_000_000, 1000
-    assert needs.model_bytes(words, dim) == 24_000_000_000
-    assert needs.model_bytes(np.int32(words), np.int32(dim)) == 24_000_000_000
+    config = TrainConfig(dim=dim)
+    assert needs.model_bytes(words, config) == 24_000_000_000
+    assert needs.model_bytes(np.int32(words), config) == 24_000_000_000  # type: ignore[arg-type]
     offset = np.int64(words - 1) * padded_dim(dim) * 4
     assert offset == 12_095_995_968 > 2**32
     monkeypatch.setattr(needs, "available_memory", lambda: 23_000_000_000)
     with pytest.raises(ResourceError, match=r"need 24\.2 GB .* but 23 GB of memory are free"):
-        needs.check_memory(words, dim)
+        needs.check_memory(words, config)
     monkeypatch.setattr(
         needs.shutil, "disk_usage", lambda path: SimpleNamespace(free=20_000_000_000)
     )
     with pytest.raises(ResourceError, match=r"need 24 GB on disk, 20 GB are free there"):
-        needs.check_disk(tmp_path / "m.safetensors", words, dim)
+        needs.check_disk(tmp_path / "m.safetensors", words, config)
+
+
+def test_patience_keeps_vectors_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = TrainConfig(dim=100, bias=True, objective="nce", holdout=0.1, patience=1)
+    best = 4 * 10 * (2 * 100 + 1)
+    assert needs.matrix_bytes(10, config) == 2 * 10 * 112 * 4
+    assert needs.best_bytes(10, config) == best
+    assert needs.checkpoint_bytes(10, config) == 2 * best
+    once = replace(config, patience=None)
+    assert (needs.best_bytes(10, once), needs.checkpoint_bytes(10, once)) == (0, best)
+    words = 10_000_000
+    there = needs.matrix_bytes(words, config) + needs.OVERHEAD
+    monkeypatch.setattr(needs, "available_memory", lambda: there)
+    needs.check_memory(words, once)
+    with pytest.raises(ResourceError, match="twice for --patience"):
+        needs.check_memory(words, config)
 
 
 def test_65_the_needs_are_said_after_counting() -> None:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from w2v_sgns import Model, train
 from w2v_sgns.cli.app import app
-from w2v_sgns.errors import ConfigError, CorpusError, FormatError, OutputError
+from w2v_sgns.errors import ConfigError, CorpusError, FormatError, OutputError, ResourceError
 from w2v_sgns.training import backends
 from w2v_sgns.training.checkpoint import checkpoint_path, read_checkpoint
 from w2v_sgns.training.events import Event
@@ -295,12 +295,16 @@ def test_a_stop_that_lies_behind(stopped: Path) -> None:
         train(resume=stopped, stop_after=1)
 
 
-def test_a_new_log_is_no_corpus(stopped: Path, corpus: Path) -> None:
+def test_a_new_log_is_no_corpus(stopped: Path, corpus: Path, tmp_path: Path) -> None:
     before = corpus.read_bytes()
-    with pytest.raises(ConfigError, match="would replace the corpus"):
+    with pytest.raises(OutputError, match="would replace an input"):
         train(resume=stopped, log_json=corpus, force=True)
-    with pytest.raises(OutputError, match="exists"):
-        train(resume=stopped, log_json=corpus)
+    for name in ("log_json", "plot"):
+        stranger = (tmp_path / "other.svg").absolute()
+        stranger.write_bytes(b"mine")
+        with pytest.raises(OutputError, match="exists"):
+            train(resume=stopped, **{name: stranger})
+        assert stranger.read_bytes() == b"mine"
     assert corpus.read_bytes() == before
 
 
@@ -327,6 +331,29 @@ def test_another_text_is_refused(stopped: Path, corpus: Path, tmp_path: Path) ->
     with pytest.raises(CorpusError, match="as many tokens, but others"):
         train(swapped, resume=stopped)
     assert train(other, resume=stopped, force=True).history[2]["epoch"] == 3
+
+
+def test_force_of_the_first_run_counts_for_its_output_alone(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output, other = tmp_path / "m.safetensors", tmp_path / "other.txt"
+    output.write_bytes(b"old")
+    other.write_bytes(corpus.read_bytes() + b"one more line\n")
+    settings = SETTINGS | {"objective": "softmax"}
+    train(corpus, output=output, force=True, stop_after=1, **settings)
+    checkpoint = checkpoint_path(output)
+    with pytest.raises(CorpusError, match="the corpus has changed"):
+        train(other, resume=checkpoint)
+    with pytest.raises(ConfigError, match="--lr"):
+        train(resume=checkpoint, lr=0.5)
+    with monkeypatch.context() as patch:
+        patch.setattr("w2v_sgns.training.cost.HOUR", 0.0)
+        with pytest.raises(ResourceError, match="more than an hour"):
+            train(resume=checkpoint)
+    assert output.read_bytes() == b"old"
+    train(resume=checkpoint, stop_after=2)
+    train(resume=checkpoint)  # the output that the first run was let replace
+    assert len(Model.load(output).history) == 3
 
 
 def test_the_text_may_have_moved(

@@ -18,7 +18,7 @@ import w2v_sgns
 from w2v_sgns import Model, train
 from w2v_sgns.config import TrainConfig
 from w2v_sgns.corpus import load_corpus
-from w2v_sgns.errors import ConfigError, DivergenceError, ResourceError
+from w2v_sgns.errors import DivergenceError, OutputError, ResourceError
 from w2v_sgns.kernels.windows import CHUNK
 from w2v_sgns.sampling import (
     alias_table,
@@ -218,6 +218,17 @@ def test_nothing_is_written_without_output(
     assert model.vectors.most_similar("king", topn=3)
 
 
+@pytest.mark.parametrize("name", ["init", "freeze", "keep_words", "read_vocab"])
+@pytest.mark.parametrize("flag", ["output", "log_json", "plot", "save_vocab"])
+def test_no_output_replaces_an_input(corpus: Path, tmp_path: Path, name: str, flag: str) -> None:
+    path = tmp_path / ("read.svg" if flag == "plot" else "read.safetensors")
+    path.write_bytes(b"kept")
+    given = {name: path} | ({"init": tmp_path / "v.txt"} if name == "freeze" else {})
+    with pytest.raises(OutputError, match="would replace an input"):
+        train(corpus, **given, **{flag: path}, force=True)
+    assert path.read_bytes() == b"kept"
+
+
 def test_an_unknown_setting_is_named(corpus: Path) -> None:
     with pytest.raises(TypeError, match=r"'size'; it knows .*dim"):
         train(corpus, size=100)
@@ -226,10 +237,10 @@ def test_an_unknown_setting_is_named(corpus: Path) -> None:
 def test_the_output_may_not_be_the_corpus(tmp_path: Path) -> None:
     path = tmp_path / "text.safetensors"
     path.write_text("a b\nb a\n")
-    with pytest.raises(ConfigError, match="would replace the corpus"):
+    with pytest.raises(OutputError, match="would replace an input"):
         train(path, output=path, force=True, min_count=1)
     (tmp_path / "link.safetensors").symlink_to(path)
-    with pytest.raises(ConfigError, match="would replace the corpus"):
+    with pytest.raises(OutputError, match="would replace an input"):
         train(path, output=tmp_path / "link.safetensors", force=True, min_count=1)
     assert path.read_text() == "a b\nb a\n"
 
@@ -248,7 +259,7 @@ def test_matrices_that_cannot_fit_are_refused_before_they_are_taken(
     assert f"{needed / 1e6:.3g} MB" in str(caught.value)
     assert "230 MB" in str(caught.value)
     assert not allocated
-    needs.check_memory(100, 100)
+    needs.check_memory(100, TrainConfig(dim=100))
 
 
 @pytest.mark.parametrize("lr", [1e4, 1e5, 1e6])

@@ -53,7 +53,7 @@ def classes(
 
     check_counts(1 if top is None else top, None)
     if output is not None:
-        check_writable(output, force=force, suffixes=None)
+        check_writable(output, force=force, suffixes=None, inputs=(model,))
     vectors = load_vectors(model, limit=top)
     found = word_classes(vectors.matrix, count, seed=seed)
     _tell_what_has_none(found)

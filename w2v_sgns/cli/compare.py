@@ -100,10 +100,11 @@ def compare(
         tokenizer=tokenizer,
         lowercase=lowercase,
     )
+    source = open_paths(corpus, config)
     if plot is not None:
-        check_figure(plot, force=force)
+        check_figure(plot, force=force, inputs=(*source.paths, *(eval_ or ())))
     found = compare_objectives(
-        open_paths(corpus, config),
+        source,
         config,
         objectives=objectives.split(","),
         seconds=seconds,

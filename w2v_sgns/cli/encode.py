@@ -59,9 +59,10 @@ def encode(
         tokenizer=tokenizer,
         lowercase=lowercase,
     )
-    check_output(output, force=force)
+    source = open_paths(files, text)
+    check_output(output, force=force, inputs=(model, *source.paths))
     encoder = Encoder.load(model, text=text)
-    encoded = encoder.encode_source(open_paths(files, text), tower=tower)
+    encoded = encoder.encode_source(source, tower=tower)
     written = write_rows(output, encoded, encoder.dim, force=force)
     warn(
         f"{written.texts:,} texts of dim {encoder.dim} written to {output}; "

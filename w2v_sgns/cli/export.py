@@ -125,6 +125,7 @@ def export(
             weights=loaded.weights,
             log_scale=loaded.log_scale,
             force=force,
+            inputs=(model, words, read_vocab),
         )
     if loaded.weights is not None and kind.name != "folder":
         warn("the words' learned weights are left out; --format folder keeps them")

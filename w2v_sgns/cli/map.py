@@ -53,7 +53,7 @@ def draw_map(
     from w2v_sgns.machine import human_bytes
     from w2v_sgns.plots.map import build_map, check_map, open_words, save_map
 
-    check_map(out, method=method, force=force)
+    check_map(out, method=method, force=force, inputs=(model, words))
     vectors = open_words(model, top=top, words=words)
     if method == "tsne" and len(vectors) > 1000:  # fewer take seconds
         _tell(f"t-SNE       {len(vectors):,} words; 10,000 take a minute and a half or more")

@@ -20,6 +20,7 @@ __all__ = [
     "RestrictOption",
     "TopOption",
     "asked_for_debug",
+    "given",
 ]
 
 _DEBUG = "w2v_sgns.debug"  # key in the table that all contexts of one command share
@@ -33,6 +34,12 @@ def _remember_debug(context: typer.Context, value: bool) -> bool:
 def asked_for_debug(context: typer.Context) -> bool:
     """Return whether the verb was given --debug."""
     return bool(context.meta.get(_DEBUG, False))
+
+
+def given(context: typer.Context, name: str) -> bool:
+    """Return whether an option stands on the command line: no default, no environment."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 ModelOption = Annotated[

@@ -17,7 +17,7 @@ from w2v_sgns.cli.corpus_options import (
     SplitOption,
     TokenizerOption,
 )
-from w2v_sgns.cli.options import DebugOption
+from w2v_sgns.cli.options import DebugOption, given
 from w2v_sgns.cli.output import shown, warn
 from w2v_sgns.config import PairConfig
 
@@ -36,6 +36,7 @@ def _option(name: str, text: str, *, panel: str = TUNING, metavar: str | None = 
 
 
 def pairs(
+    context: typer.Context,
     files: Annotated[
         list[str],
         typer.Argument(
@@ -202,7 +203,7 @@ def pairs(
     report = _Report(config, quiet=quiet)
     tune_pairs(
         files,
-        model=None if from_scratch else model,
+        model=None if from_scratch and not given(context, "model") else model,
         output=output,
         config=config,
         force=force,

@@ -88,7 +88,7 @@ def phrases(
     options = RunOptions(threads=threads, memory=memory, force=force)
     source = open_paths(corpus, text)
     outputs = {"--output": output if output != STDOUT else None, "--save-scores": save_scores}
-    check_outputs(source, outputs, force=force)
+    check_outputs(outputs, force=force, inputs=source.paths)
     with counted(source, options, min_count=1, for_training=False) as loaded:
         found = find_phrases(
             loaded, threshold=threshold, min_count=min_count, passes=passes, scorer=scorer

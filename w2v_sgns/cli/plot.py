@@ -38,7 +38,7 @@ def curve(
     from w2v_sgns.formats.findings import plural
     from w2v_sgns.plots.curve import check_curve, draw_curve, read_log
 
-    check_curve(output, force=force)
+    check_curve(output, force=force, inputs=logs)
     runs = [read_log(path) for path in logs]
     draw_curve(output, runs, force=force)
     typer.echo(f"written     {shown(str(output))}: {plural(len(runs), 'run')}", err=True)

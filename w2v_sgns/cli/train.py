@@ -25,7 +25,7 @@ from w2v_sgns.cli.corpus_options import (
     TokenizerOption,
 )
 from w2v_sgns.cli.interrupt import PromptInterrupt
-from w2v_sgns.cli.options import DebugOption
+from w2v_sgns.cli.options import DebugOption, given
 from w2v_sgns.cli.output import shown
 from w2v_sgns.cli.train_options import (
     ALIASES,
@@ -158,15 +158,10 @@ def _settings(context: typer.Context) -> dict[str, Any]:
     names = [field.name for cls in (TrainConfig, RunOptions) for field in fields(cls)]
     settings = {name: context.params[name] for name in names}
     if settings["resume"] is not None:
-        settings = {name: value for name, value in settings.items() if _given(context, name)}
+        settings = {name: value for name, value in settings.items() if given(context, name)}
     if "output" in settings:
         settings["output"] = Path(settings["output"])
     return settings
-
-
-def _given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
 
 
 def _check(settings: dict[str, Any]) -> None:

@@ -193,7 +193,12 @@ Output = Annotated[
 ]
 Force = Annotated[
     bool,
-    option("--force", "Replace an existing output; resume in spite of differences.", panel=RUN),
+    option(
+        "--force",
+        "Replace an existing output; resume in spite of differences; train a softmax of more "
+        "than an hour.",
+        panel=RUN,
+    ),
 ]
 DryRun = Annotated[
     bool, option("--dry-run", "Count, say what training would take, write nothing.", panel=RUN)

@@ -116,7 +116,7 @@ def compare_objectives(
     begun = time.perf_counter()
     options = RunOptions(threads=threads)
     with counted(open_source(corpus, config), options, **selection_of(config)) as text:
-        check_memory(len(text.vocabulary), config.dim)
+        check_memory(len(text.vocabulary), config)
         ground = _Ground(text, config, holdout, thread_count(options), say)
         say(
             f"{len(text.vocabulary):,} words; {len(ground.tokens):,} tokens to train on, "

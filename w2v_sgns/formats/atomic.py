@@ -9,20 +9,27 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from w2v_sgns.errors import OutputError
 
-__all__ = ["SUFFIXES", "check_writable", "replacing", "replacing_all"]
+__all__ = ["SUFFIXES", "Inputs", "check_writable", "replacing", "replacing_all"]
 
 SUFFIXES = (".safetensors", ".bin", ".txt", ".vec")  # a model, or its vectors only
 
 
+Inputs = Iterable[Path | str | None]  # files, or folders of which a file is read; None: no file
+
+
 def check_writable(
-    path: Path | str, *, force: bool = False, suffixes: tuple[str, ...] | None = SUFFIXES
+    path: Path | str,
+    *,
+    force: bool = False,
+    suffixes: tuple[str, ...] | None = SUFFIXES,
+    inputs: Inputs = (),
 ) -> Path:
     """Return the file that would be written (links followed), or say why it cannot be.
 
@@ -30,8 +37,8 @@ def check_writable(
     removed again: permission bits do not tell the truth about root or read-only mounts.
 
     Raises:
-        OutputError: wrong suffix, missing or unwritable folder, a directory, or an existing
-            file without `force`.
+        OutputError: wrong suffix, missing or unwritable folder, a directory, a file that is
+            read (one of `inputs`, whatever `force` says), or an existing one without `force`.
     """
     path = Path(path)
     if suffixes is not None and path.suffix.lower() not in suffixes:
@@ -42,6 +49,7 @@ def check_writable(
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise OutputError(f"{path}: the folder {path.parent} does not exist; make it first")
+    _check_apart(path, target, inputs)
     _check_existing(path, target, force)
     try:
         descriptor, probe = _create_beside(target)
@@ -56,7 +64,11 @@ def check_writable(
 
 @contextmanager
 def replacing(
-    path: Path | str, *, force: bool = False, suffixes: tuple[str, ...] | None = SUFFIXES
+    path: Path | str,
+    *,
+    force: bool = False,
+    suffixes: tuple[str, ...] | None = SUFFIXES,
+    inputs: Inputs = (),
 ) -> Iterator[BinaryIO]:
     """Give a stream whose bytes become the file when the block ends without an exception.
 
@@ -64,7 +76,7 @@ def replacing(
         OutputError: the place is refused (see :func:`check_writable`), or writing fails; then
             the temporary file is gone and an old file is as it was.
     """
-    with replacing_all([path], force=force, suffixes=suffixes) as (stream,):
+    with replacing_all([path], force=force, suffixes=suffixes, inputs=inputs) as (stream,):
         yield stream
 
 
@@ -74,13 +86,17 @@ def replacing_all(
     *,
     force: bool = False,
     suffixes: tuple[str, ...] | None = None,
+    inputs: Inputs = (),
 ) -> Iterator[list[BinaryIO]]:
     """Give streams for files that belong together: all of them are replaced, or none.
 
     Raises:
         OutputError: as :func:`replacing`.
     """
-    targets = [check_writable(path, force=force, suffixes=suffixes) for path in paths]
+    inputs = list(inputs)
+    targets = [
+        check_writable(path, force=force, suffixes=suffixes, inputs=inputs) for path in paths
+    ]
     shown = " and ".join(map(str, paths))
     try:
         with ExitStack() as cleaning:
@@ -103,6 +119,20 @@ def replacing_all(
         raise OutputError(
             f"{shown}: cannot be written: {error.strerror or error}; nothing was changed there"
         ) from error
+
+
+def _check_apart(path: Path, target: Path, inputs: Inputs) -> None:
+    """Refuse to write over what is read, under any of its names; of a folder, any file in it."""
+    for name in inputs:
+        if name is None or not os.path.exists(target):
+            continue
+        read = Path(os.path.realpath(name))
+        inside = read.is_dir() and target.is_relative_to(read)
+        if inside or (read.exists() and os.path.samefile(target, read)):
+            other = "" if str(name) == str(path) else f", {name}"
+            raise OutputError(
+                f"{path}: the output would replace an input{other}; choose another name"
+            )
 
 
 def _check_existing(path: Path, target: Path, force: bool) -> None:

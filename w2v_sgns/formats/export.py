@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from w2v_sgns.corpus.vocabulary import Vocabulary
 from w2v_sgns.errors import ConfigError, OutputError
 from w2v_sgns.formats import arrow, binary, folder, native, npy, projector, text
-from w2v_sgns.formats.atomic import replacing, replacing_all
+from w2v_sgns.formats.atomic import Inputs, replacing, replacing_all
 from w2v_sgns.formats.blanks import BLANKS
 from w2v_sgns.formats.findings import listed, plural
 from w2v_sgns.formats.narrow import largest_error
@@ -128,6 +128,7 @@ def write(
     weights: NDArray[np.float32] | None = None,
     log_scale: float | None = None,
     force: bool = False,
+    inputs: Inputs = (),
 ) -> Written:
     """Write vectors to a file, two files or a folder, whole or not at all.
 
@@ -140,6 +141,7 @@ def write(
         weights: (V,), what each word counts in a text; only a folder keeps it.
         log_scale: of a tuning on pairs; only a folder keeps it.
         force: replace what is there.
+        inputs: files that are never replaced: what the vectors were read from.
 
     Raises:
         OutputError: the place or a word is refused, or writing fails.
@@ -151,18 +153,24 @@ def write(
     files: tuple[Path, ...] = (path,)
     if kind.name == "npy":
         files = (path, npy.words_path(path))
-        with replacing_all(files, force=force) as (numbers, words):
+        with replacing_all(files, force=force, inputs=inputs) as (numbers, words):
             npy.write(numbers, words, matrix, vocabulary, dtype=dtype)
     elif kind.name == "tsv":
         files = (path, projector.metadata_path(path))
-        with replacing_all(files, force=force) as (numbers, words):
+        with replacing_all(files, force=force, inputs=inputs) as (numbers, words):
             projector.write(numbers, words, matrix, vocabulary)
     elif kind.name == "folder":
         files = folder.write(
-            path, matrix, vocabulary, weights=weights, log_scale=log_scale, force=force
+            path,
+            matrix,
+            vocabulary,
+            weights=weights,
+            log_scale=log_scale,
+            force=force,
+            inputs=inputs,
         )
     else:
-        with replacing(path, force=force, suffixes=None) as stream:
+        with replacing(path, force=force, suffixes=None, inputs=inputs) as stream:
             _write_one(stream, kind, matrix, vocabulary, dtype, error)
     return Written(kind.title, files, error)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from w2v_sgns.corpus.vocabulary import Vocabulary
 from w2v_sgns.errors import OutputError
 from w2v_sgns.formats import safetensors
-from w2v_sgns.formats.atomic import replacing_all
+from w2v_sgns.formats.atomic import Inputs, replacing_all
 
 __all__ = ["FILES", "TITLE", "UNKNOWN", "write"]
 
@@ -39,6 +39,7 @@ def write(
     weights: NDArray[np.float32] | None = None,
     log_scale: float | None = None,
     force: bool = False,
+    inputs: Inputs = (),
 ) -> tuple[Path, ...]:
     """Write the folder; return its files.
 
@@ -60,7 +61,7 @@ def write(
     files = tuple(path / name for name in FILES)
     made = _make_folder(path, force)
     try:
-        with replacing_all(files, force=force) as (vectors, *others):
+        with replacing_all(files, force=force, inputs=inputs) as (vectors, *others):
             safetensors.write(vectors, {"embeddings": rows}, {"format": "np"})
             for stream, content in zip(others, contents, strict=True):
                 stream.write(json.dumps(content, ensure_ascii=False, indent=1).encode())

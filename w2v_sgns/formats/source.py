@@ -22,7 +22,7 @@ from w2v_sgns.formats.spool import Spool
 from w2v_sgns.streams import HEAD_BYTES as MAGIC_BYTES
 from w2v_sgns.streams import PIECE_BYTES, compression_of, open_decompressed
 
-__all__ = ["HEAD_BYTES", "Source"]
+__all__ = ["HEAD_BYTES", "Source", "refuse_pipe"]
 
 HEAD_BYTES = 1 << 16  # looked at to tell what a file is
 
@@ -219,3 +219,15 @@ class Source:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def refuse_pipe(path: Path | str) -> None:
+    """Refuse a model that can be read only once.
+
+    Raises:
+        FormatError: what is there is neither a file nor a folder.
+    """
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        raise FormatError(
+            f"{path}: is a pipe, and a model is read twice here; save it as a file first"
+        )

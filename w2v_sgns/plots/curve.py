@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from w2v_sgns.errors import ConfigError, FormatError
 from w2v_sgns.escape import shown
-from w2v_sgns.formats.atomic import replacing
+from w2v_sgns.formats.atomic import Inputs, replacing
 from w2v_sgns.plots import figure
 from w2v_sgns.plots.html import assemble
 
@@ -121,14 +121,13 @@ def _take(run: Run, line: bytes, place: str) -> None:
         ) from error
 
 
-def check_curve(path: Path | str, *, force: bool = False) -> None:
+def check_curve(path: Path | str, *, force: bool = False, inputs: Inputs = ()) -> None:
     """Refuse a picture that could not be drawn or written; meant to be asked before the work.
 
     Raises:
-        OutputError: the suffix or the place is refused, or a file is there without `force`.
-        ConfigError: matplotlib is not installed.
+        OutputError, ConfigError: see :func:`~w2v_sgns.plots.figure.check_figure`.
     """
-    figure.check_figure(path, force=force, suffixes=SUFFIXES)
+    figure.check_figure(path, force=force, suffixes=SUFFIXES, inputs=inputs)
 
 
 def draw_curve(path: Path | str, runs: Sequence[Run], *, force: bool = False) -> None:

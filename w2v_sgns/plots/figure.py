@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from w2v_sgns.errors import ConfigError
-from w2v_sgns.formats.atomic import check_writable, replacing
+from w2v_sgns.formats.atomic import Inputs, check_writable, replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,15 +48,20 @@ METADATA = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
 
 
 def check_figure(
-    path: Path | str, *, force: bool = False, suffixes: tuple[str, ...] = SUFFIXES
+    path: Path | str,
+    *,
+    force: bool = False,
+    suffixes: tuple[str, ...] = SUFFIXES,
+    inputs: Inputs = (),
 ) -> None:
     """Refuse a picture that could not be drawn or written; meant to be asked before the work.
 
     Raises:
-        OutputError: the suffix or the place is refused, or a file is there without `force`.
+        OutputError: the suffix or the place is refused, the file is one of the `inputs`, or is
+            there without `force`.
         ConfigError: matplotlib is not installed.
     """
-    check_writable(path, force=force, suffixes=suffixes)
+    check_writable(path, force=force, suffixes=suffixes, inputs=inputs)
     if find_spec("matplotlib") is None:
         raise ConfigError(
             f"{path}: pictures are drawn by matplotlib; install it: pip install 'w2v-sgns[plot]'"

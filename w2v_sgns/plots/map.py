@@ -22,7 +22,7 @@ from w2v_sgns.corpus.vocabulary_file import read_words
 from w2v_sgns.errors import ConfigError, UnknownWordError
 from w2v_sgns.escape import shown
 from w2v_sgns.formats import check_writable, load_vectors
-from w2v_sgns.formats.atomic import replacing
+from w2v_sgns.formats.atomic import Inputs, replacing
 from w2v_sgns.formats.narrow import as_int8
 from w2v_sgns.formats.which import unit_rows
 from w2v_sgns.plots import figure
@@ -73,14 +73,17 @@ class MapWarning(UserWarning):
     """A map is drawn, but not with all that was asked for."""
 
 
-def check_map(path: Path | str, *, method: str = "pca", force: bool = False) -> None:
+def check_map(
+    path: Path | str, *, method: str = "pca", force: bool = False, inputs: Inputs = ()
+) -> None:
     """Refuse a map that could not be drawn or written; meant to be asked before the work.
 
     Raises:
-        OutputError: the suffix or the place is refused, or a file is there without `force`.
+        OutputError: the suffix or the place is refused, the file is one of the `inputs`, or is
+            there without `force`.
         ConfigError: no such method, or a library is not installed.
     """
-    check_writable(path, force=force, suffixes=SUFFIXES)
+    check_writable(path, force=force, suffixes=SUFFIXES, inputs=inputs)
     if is_picture(path):
         figure.check_figure(path, force=force)
     check_method(method)

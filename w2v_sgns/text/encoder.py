@@ -104,11 +104,13 @@ class Encoder:
             text: what is asked beyond how the model's training split texts.
 
         Raises:
-            FormatError: missing, damaged, or its weights do not fit its words.
+            FormatError: missing, damaged, a pipe, or its weights do not fit its words.
         """
         from w2v_sgns.formats import describe, load_vectors
         from w2v_sgns.formats.native import text_parts
+        from w2v_sgns.formats.source import refuse_pipe
 
+        refuse_pipe(path)
         about = describe(path)
         vectors = load_vectors(path)
         two = _table(about.provenance.get("pairs")).get("towers") == 2

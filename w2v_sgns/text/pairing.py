@@ -20,6 +20,7 @@ from w2v_sgns.errors import FormatError
 from w2v_sgns.evaluation.questions import Malformed
 from w2v_sgns.formats import describe, load_model
 from w2v_sgns.formats.atomic import check_writable
+from w2v_sgns.formats.source import refuse_pipe
 from w2v_sgns.machine import allowed_threads
 from w2v_sgns.model import Model
 from w2v_sgns.text.batches import Examples, read_examples
@@ -83,16 +84,16 @@ def tune_pairs(
         ConfigError: a setting is out of range.
         CorpusError, StreamError: the pairs cannot be read, or none can be used.
         FormatError: the vectors cannot be read, or none are given.
-        OutputError: the output cannot be written.
+        OutputError: the output cannot be written, or would replace an input.
         ResourceError: not enough memory.
         DivergenceError: the tuning left the finite numbers.
     """
     config = config or PairConfig(**settings)
-    if output is not None:
-        check_writable(output, force=force, suffixes=MODEL)
     if (model is None) != config.from_scratch:
         raise FormatError("give either vectors to begin with (-m MODEL), or --from-scratch")
     source = open_paths([pairs] if isinstance(pairs, (str, Path)) else pairs, config)
+    if output is not None:
+        check_writable(output, force=force, suffixes=MODEL, inputs=(model, *source.paths))
     texts = read_texts(source) if config.unsupervised else read_pairs(source)
     start = _from_scratch(texts, source, config) if model is None else _opened(model, config)
     tokenizer = Tokenizer(start.vocabulary, start.text)
@@ -177,6 +178,7 @@ class _Start:
 
 def _opened(path: Path | str, config: PairConfig) -> _Start:
     """Open the vectors to begin with; a tuned model goes on from its weights and towers."""
+    refuse_pipe(path)
     about = describe(path)
     text = text_options(about.config, config)
     encoder = Encoder.load(path, text=text)

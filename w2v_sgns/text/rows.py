@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v_sgns.formats import arrow
-from w2v_sgns.formats.atomic import check_writable, replacing
+from w2v_sgns.formats.atomic import Inputs, check_writable, replacing
 from w2v_sgns.text.encoder import Encoded
 
 __all__ = ["SUFFIXES", "Written", "check_output", "write_rows"]
@@ -32,14 +32,14 @@ class Written:
             yield some.rows
 
 
-def check_output(path: Path, *, force: bool) -> None:
+def check_output(path: Path, *, force: bool, inputs: Inputs = ()) -> None:
     """Refuse a place or a suffix before the work.
 
     Raises:
         OutputError: see `formats.atomic.check_writable`.
         FormatError: Parquet without the extra `arrow`.
     """
-    check_writable(path, force=force, suffixes=SUFFIXES)
+    check_writable(path, force=force, suffixes=SUFFIXES, inputs=inputs)
     if path.suffix.lower() == SUFFIXES[1]:
         arrow.check_installed("the output")
 

@@ -20,8 +20,10 @@ from w2v_sgns.training.cost import Cost, softmax_cost
 from w2v_sgns.training.events import Event, Progress
 from w2v_sgns.training.needs import (
     OVERHEAD,
+    best_bytes,
     check_compiler,
     check_memory,
+    matrix_bytes,
     thread_count,
     window_reach,
 )
@@ -77,7 +79,6 @@ def estimate(
         As training itself, before its first epoch.
     """
     from w2v_sgns.corpus.inputs import open_source
-    from w2v_sgns.kernels.matrices import padded_dim
 
     check_compiler()
     options = options or RunOptions()
@@ -87,20 +88,20 @@ def estimate(
         say(Event(phase="corpus", corpus=text, threads=threads))
         window = window_reach(config, text.stats.longest_line)
         words = len(text.vocabulary)
-        check_memory(words, config.dim)
+        check_memory(words, config)
         pairs, exact, rate = _tried(text, config, window, threads)
         kept = text.stats.tokens_kept
         cost = None
         if config.objective == "softmax":
             cost = softmax_cost(text.vocabulary, kept, config, epochs=config.epochs, rate=rate)
         ids = 0 if text.stats.spooled else 4 * text.stats.tokens_kept
-        matrices = 2 * words * padded_dim(config.dim) * 4
+        matrices = matrix_bytes(words, config)
         return Estimate(
             stats=text.stats,
             pairs=pairs,
             exact=exact,
             matrices=matrices,
-            memory=matrices + ids + OVERHEAD,
+            memory=matrices + best_bytes(words, config) + ids + OVERHEAD,
             seconds=config.epochs * kept / rate,
             threads=threads,
             cost=cost,

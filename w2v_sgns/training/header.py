@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from w2v_sgns.config import WHOLE_LINE, TrainConfig
 from w2v_sgns.machine import human_bytes
-from w2v_sgns.training.needs import model_bytes
+from w2v_sgns.training.needs import best_bytes, checkpoint_bytes, matrix_bytes, model_bytes
 
 if TYPE_CHECKING:
     from w2v_sgns.corpus import CorpusStats
@@ -25,22 +25,23 @@ def header(
     stats: CorpusStats, config: TrainConfig, threads: int, *, asked: int = 0
 ) -> Iterator[str]:
     """Yield what was read, what is kept of it, and how it will be trained."""
-    from w2v_sgns.kernels.matrices import padded_dim
     from w2v_sgns.sampling import effective_sample
 
-    matrices = 2 * stats.types_kept * padded_dim(config.dim) * 4
+    words = stats.types_kept
     where = "in a temporary file" if stats.spooled else "in memory"
     yield from corpus_lines(stats)
     yield f"vocabulary  {_many(stats.types_kept, 'type')} kept, of {stats.tokens_kept:,} tokens;"
     yield f"            {_dropped(stats, config)}"
     yield (
-        f"memory      {human_bytes(matrices)} for E and Ep, "
+        f"memory      {human_bytes(matrix_bytes(words, config))} for E and Ep, "
         f"{human_bytes(4 * stats.tokens_kept)} for token ids {where}"
     )
-    model = model_bytes(stats.types_kept, config.dim)
+    if config.patience is not None:
+        best = human_bytes(best_bytes(words, config))
+        yield f"            {best} more for the best epoch's vectors (--patience)"
     yield (
-        f"disk        {human_bytes(model)} for the model, up to {human_bytes(2 * model)} more for "
-        "checkpoints"
+        f"disk        {human_bytes(model_bytes(words, config))} for the model, up to "
+        f"{human_bytes(2 * checkpoint_bytes(words, config))} more for checkpoints"
     )
     yield f"pairs       {pairs_text(config)}"
     sample = effective_sample(config.sample, stats.tokens_kept)

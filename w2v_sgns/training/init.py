@@ -96,10 +96,12 @@ def read_given(config: TrainConfig) -> Given | None:
         ConfigError: other dimensions than --dim.
     """
     from w2v_sgns.formats import load, load_model
+    from w2v_sgns.formats.source import refuse_pipe
 
     if config.init is None:
         return None
     path = Path(config.init)
+    refuse_pipe(path)
     try:
         model: Model = load_model(path)
         given = Given(path, model.vocabulary, model.E, model.Ep, model.output_bias)

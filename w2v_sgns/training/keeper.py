@@ -66,8 +66,10 @@ class Keeper:
         long_ago = time.monotonic() - self._last >= min(self._every, 60 * APART)
         return self.active and (self._given or long_ago)
 
-    def save(self, model: Model, state: State) -> bool:
+    def save(self, model: Model, state: State, *, ended: bool = False) -> bool:
         """Write a checkpoint; where that fails, say why and go on.
+
+        `ended`: the training has, and does not try again by itself.
 
         Raises:
             DivergenceError: a row is not finite; nothing is written.
@@ -78,16 +80,17 @@ class Keeper:
             self._write(model, state)
         except OutputError as error:
             kept = f"; {self.written} still holds an earlier state" if self.written else ""
-            self._note(f"no checkpoint: {error}{kept}; the training goes on and tries again")
+            later = "" if ended else "; the training goes on and tries again"
+            self._note(f"no checkpoint: {error}{kept}{later}")
             return False
         self._say(Event(phase="checkpoint", path=self.path, epoch=state.epoch))
         return True
 
     def save_somewhere(self, model: Model, state: State) -> Path | None:
-        """Write a checkpoint to the first place that takes it; None if there is none."""
+        """Write the last checkpoint to the first place that takes it; None if there is none."""
         for path in self._places():
             self.path = path
-            if self.save(model, state):
+            if self.save(model, state, ended=True):
                 return path
         return None
 
@@ -153,7 +156,7 @@ class Keeper:
         yield self.path
         for folder in dict.fromkeys((Path.cwd(), Path(tempfile.gettempdir()), Path.home())):
             if folder.resolve() != self.path.parent.resolve():
-                self._claimed = False
+                self._claimed = self._force = False  # here, all that exists is a stranger's
                 yield folder / self.path.name
 
     def _way_out(self, kept: Path | None) -> str:

@@ -8,26 +8,26 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from w2v_sgns.config import WHOLE_LINE, RunOptions, TrainConfig
 from w2v_sgns.errors import ConfigError, CorpusError, OutputError, ResourceError
 from w2v_sgns.machine import allowed_threads, available_memory, human_bytes
 
-if TYPE_CHECKING:
-    from w2v_sgns.corpus.source import Source
-
 __all__ = [
     "CHECKPOINT",
     "MODEL_OUTPUT",
     "OVERHEAD",
+    "best_bytes",
     "check_compiler",
     "check_disk",
     "check_memory",
     "check_outputs",
+    "checkpoint_bytes",
+    "matrix_bytes",
     "model_bytes",
     "thread_count",
     "window_reach",
@@ -45,25 +45,34 @@ def thread_count(options: RunOptions) -> int:
     return min(options.threads or allowed_threads(), allowed_threads())
 
 
-def check_outputs(source: Source, outputs: dict[str, Any], *, force: bool) -> None:
+def check_outputs(
+    outputs: dict[str, Any],
+    *,
+    force: bool,
+    inputs: Iterable[Path | str | None],
+    ours: Container[str] = (),
+) -> None:
     """Refuse outputs (flag → path or None) that could not be written, hours before they are.
 
+    `inputs`: every file that is read; `ours`: flags whose existing file the run may go on with.
+
     Raises:
-        OutputError: a path cannot be written, or exists and `force` is off.
-        ConfigError: an output would replace the corpus or another output.
+        OutputError: a path cannot be written, would replace an input, or exists and `force` is
+            off.
+        ConfigError: two outputs are one file.
     """
     from w2v_sgns.formats.atomic import SUFFIXES, check_writable
 
-    corpus = {Path(os.path.realpath(path)) for path in source.paths}
+    inputs = list(inputs)
     targets: dict[Path, str] = {}
     for flag, path in outputs.items():
         if path is None:
             continue
         suffixes = SUFFIXES if flag == MODEL_OUTPUT else None  # else any name will do
         with _explained(flag, path):
-            target = check_writable(path, force=force, suffixes=suffixes)
-        if target in corpus:
-            raise ConfigError(f"{path}: the output would replace the corpus; choose another")
+            target = check_writable(
+                path, force=force or flag in ours, suffixes=suffixes, inputs=inputs
+            )
         if target in targets:
             raise ConfigError(f"{path}: {targets[target]} and {flag} name the same file")
         targets[target] = flag
@@ -75,7 +84,7 @@ def _explained(flag: str, path: Path | str) -> Iterator[None]:
     try:
         yield
     except OutputError as error:
-        if flag != CHECKPOINT or not os.path.exists(path):
+        if flag != CHECKPOINT or "exists; use --force" not in str(error):
             raise
         raise OutputError(
             f"{path}: exists, from a run that was not finished; go on with it (w2v train --resume "
@@ -100,21 +109,32 @@ def window_reach(config: TrainConfig, longest_line: int) -> int | None:
     return max(1, longest_line - 1)
 
 
-def check_memory(words: int, dim: int) -> None:
+def matrix_bytes(words: int, config: TrainConfig) -> int:
+    """Return the bytes of E and Ep in memory, padded."""
+    from w2v_sgns.kernels.matrices import padded_dim
+
+    return 2 * int(words) * padded_dim(config.dim + config.bias) * 4
+
+
+def best_bytes(words: int, config: TrainConfig) -> int:
+    """Return the bytes of the best epoch's vectors, which --patience keeps beside the newest."""
+    return 0 if config.patience is None else model_bytes(words, config)
+
+
+def check_memory(words: int, config: TrainConfig) -> None:
     """Refuse matrices that do not fit, before a byte of them is taken.
 
     Raises:
         ResourceError: with the bytes needed and there.
     """
-    from w2v_sgns.kernels.matrices import padded_dim
-
-    needed = 2 * words * padded_dim(dim) * 4
+    needed = matrix_bytes(words, config) + best_bytes(words, config)
     there = available_memory()
     if needed + OVERHEAD > there:
+        best = "" if config.patience is None else ", twice for --patience,"
         raise ResourceError(
-            f"E and Ep for {words:,} words of dim {dim} need {human_bytes(needed)} and "
-            f"{human_bytes(OVERHEAD)} for the rest, but {human_bytes(there)} of memory are free; "
-            "try a smaller --dim or a higher --min-count"
+            f"E and Ep for {words:,} words of dim {config.dim}{best} need {human_bytes(needed)} "
+            f"and {human_bytes(OVERHEAD)} for the rest, but {human_bytes(there)} of memory are "
+            "free; try a smaller --dim or a higher --min-count"
         )
 
 
@@ -132,23 +152,31 @@ def check_compiler() -> None:
         )
 
 
-def model_bytes(words: int, dim: int) -> int:
+def model_bytes(words: int, config: TrainConfig) -> int:
     """Return the bytes of a model file's matrices."""
-    return 2 * int(words) * int(dim) * 4
+    return (2 * config.dim + config.bias) * int(words) * 4
 
 
-def check_disk(output: Path | str | None, words: int, dim: int) -> None:
+def checkpoint_bytes(words: int, config: TrainConfig) -> int:
+    """Return the bytes of a checkpoint's matrices."""
+    return model_bytes(words, config) + best_bytes(words, config)
+
+
+def check_disk(output: Path | str | None, words: int, config: TrainConfig) -> None:
     """Refuse a model file that would not fit its disk, before the training.
+
+    Checkpoints that do not fit end no training, and are not asked for here.
 
     Raises:
         ResourceError: with the bytes needed and free.
     """
     if output is None:
         return
-    needed = model_bytes(words, dim)
+    needed = model_bytes(words, config)
     free = shutil.disk_usage(Path(os.path.realpath(output)).parent).free
     if needed > free:
         raise ResourceError(
-            f"{output}: E and Ep for {words:,} words of dim {dim} need {human_bytes(needed)} on "
-            f"disk, {human_bytes(free)} are free there; choose another place with -o"
+            f"{output}: E and Ep for {words:,} words of dim {config.dim} need "
+            f"{human_bytes(needed)} on disk, {human_bytes(free)} are free there; choose another "
+            "place with -o"
         )

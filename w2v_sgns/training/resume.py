@@ -26,7 +26,7 @@ FIXED = (
     *("init", "grow_vocab", "freeze", "holdout"),
 )
 # Of RunOptions: asked anew each time.
-MOMENTARY = ("resume", "stop_after", "save_vocab", "vocab_format", "read_vocab")
+MOMENTARY = ("resume", "stop_after", "save_vocab", "vocab_format", "read_vocab", "force")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +38,7 @@ class Plan:
     options: RunOptions
     checkpoint: Checkpoint | None = None
     notes: tuple[str, ...] = ()
+    replaces: bool = False  # the first run was let replace this output; says no more than that
 
 
 def planned(corpus: Any, settings: dict[str, Any]) -> Plan:
@@ -69,10 +70,15 @@ def planned(corpus: Any, settings: dict[str, Any]) -> Plan:
     return _resumed(corpus, config, options)
 
 
-def asked_of(source: Source, options: RunOptions, threads: int) -> dict[str, Any]:
-    """Return what a checkpoint remembers beside the settings; paths are as they were given."""
+def asked_of(
+    source: Source, options: RunOptions, threads: int, *, replaces: bool
+) -> dict[str, Any]:
+    """Return what a checkpoint remembers beside the settings; paths are as they were given.
+
+    `replaces`: the run may replace its output.
+    """
     told = {name: value for name, value in asdict(options).items() if name not in MOMENTARY}
-    return {**told, "threads": threads, "corpus": source.arguments}
+    return {**told, "threads": threads, "corpus": source.arguments, "replaces": replaces}
 
 
 def check_corpus(checkpoint: Checkpoint, stats: CorpusStats, *, force: bool) -> str | None:
@@ -101,11 +107,11 @@ def check_corpus(checkpoint: Checkpoint, stats: CorpusStats, *, force: bool) -> 
 def _resumed(corpus: Any, config: dict[str, Any], options: dict[str, Any]) -> Plan:
     checkpoint = read_checkpoint(options["resume"])
     asked = checkpoint.asked
-    told = {field.name: asked[field.name] for field in fields(RunOptions) if field.name in asked}
+    names = {field.name for field in fields(RunOptions)} - set(MOMENTARY)
+    told = {name: asked[name] for name in names if name in asked}
     if told.get("output") is not None:
         told["output"] = Path(told["output"])
-    if options.get("output", told.get("output")) != told.get("output"):
-        told["force"] = False  # what the first run was to replace was another file
+    same = options.get("output", told.get("output")) == told.get("output")
     merged = _merged(checkpoint, config, options)
     return Plan(
         corpus=_stored_corpus(checkpoint) if corpus is None else corpus,
@@ -113,6 +119,7 @@ def _resumed(corpus: Any, config: dict[str, Any], options: dict[str, Any]) -> Pl
         options=RunOptions(**told | options),
         checkpoint=checkpoint,
         notes=_notes(checkpoint, merged),
+        replaces=same and bool(asked.get("replaces")),
     )
 
 

@@ -98,6 +98,7 @@ class Run:
         """Return the held-out loss; keep the vectors if it is the lowest so far."""
         state, loss = self.state, held.loss()
         if held.patience is not None and not (state.best and state.best.loss <= loss):
+            state.best = None  # its memory is free before the new one's is taken
             state.best = Best.of(state, state.epoch + 1, loss)
         return None if math.isnan(loss) else loss
 

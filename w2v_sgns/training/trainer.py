@@ -87,7 +87,9 @@ def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
     options, config = plan.options, plan.config
     check_compiler()
     source = open_source(plan.corpus, config)
-    check_outputs(source, _outputs(plan), force=options.force)
+    check_outputs(
+        _outputs(plan), force=options.force, inputs=_inputs(plan, source), ours=_ours(plan)
+    )
     given = None if plan.checkpoint else read_given(config)
     threads = thread_count(options)
     resumed = plan.checkpoint is not None
@@ -99,9 +101,11 @@ def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
         counted(source, options, say, **_selection(plan, given)) as text,
     ):
         say(Event(phase="corpus", corpus=text, threads=threads, asked=options.threads))
-        check_disk(options.output, len(text.vocabulary), config.dim)
+        check_disk(options.output, len(text.vocabulary), config)
         _save_vocabulary(text, options)
-        return _fit(text, plan, given, threads, asked_of(source, options, threads), say)
+        replaces = options.force or plan.replaces
+        asked = asked_of(source, options, threads, replaces=replaces)
+        return _fit(text, plan, given, threads, asked, say)
 
 
 def _outputs(plan: Plan) -> dict[str, Path | str | None]:
@@ -110,14 +114,36 @@ def _outputs(plan: Plan) -> dict[str, Path | str | None]:
     outputs: dict[str, Path | str | None] = {
         MODEL_OUTPUT: options.output,
         "--save-vocab": options.save_vocab,
+        "--log-json": options.log_json,
+        "--plot": options.plot,
     }
-    asked = plan.checkpoint.asked if plan.checkpoint else {}
-    for flag, path in (("--log-json", options.log_json), ("--plot", options.plot)):
-        if path is not None and str(path) != asked.get(flag[2:].replace("-", "_")):
-            outputs[flag] = path  # else a resumed run goes on with it
     if options.output is not None and plan.checkpoint is None:
         outputs[CHECKPOINT] = checkpoint_path(options.output)
     return outputs
+
+
+def _ours(plan: Plan) -> set[str]:
+    """Return the flags of files that a resumed run goes on with, and of what it may replace."""
+    if plan.checkpoint is None:
+        return set()
+    options, asked = plan.options, plan.checkpoint.asked
+    same = {MODEL_OUTPUT} if plan.replaces else set()
+    for flag, path, before in (
+        ("--log-json", options.log_json, asked.get("log_json")),
+        ("--plot", options.plot, asked.get("plot")),
+    ):
+        if path is not None and str(path) == before:
+            same.add(flag)
+    return same
+
+
+def _inputs(plan: Plan, source: Source) -> list[Path | str | None]:
+    """Return every file that the run reads."""
+    if plan.checkpoint is not None:  # which holds all else
+        return [*source.paths, plan.checkpoint.path]
+    config = plan.config
+    named = (config.init, config.freeze, config.keep_words, plan.options.read_vocab)
+    return [*source.paths, *named]
 
 
 def _selection(plan: Plan, given: Given | None) -> dict[str, Any]:
@@ -186,7 +212,7 @@ def _fit(
     """Allocate, run the epochs that are left, save; return the finite model."""
     config, options, checkpoint = plan.config, plan.options, plan.checkpoint
     window = window_reach(config, corpus.stats.longest_line)
-    check_memory(len(corpus.vocabulary), config.dim)
+    check_memory(len(corpus.vocabulary), config)
     held_text = hold_out_lines(corpus, config)
     state, notes = _begun(corpus, plan, given)
     make = partial(cpu_backend, state.E, state.Ep, config=config, threads=threads, window=window)
@@ -212,7 +238,7 @@ def _fit(
     keeper = Keeper(
         options.output,
         every=options.checkpoint_every,
-        force=options.force,
+        force=options.force or plan.replaces,
         resumed=checkpoint.path if checkpoint and options.output else None,
         asked=asked,
         say=say,
