@@ -70,7 +70,7 @@ def folder(tmp_path: Path, demo_corpus: Path) -> Path:
 def any_numbers(line: str) -> str:
     """Return a regular expression for the line with other numbers in it, aligned anew."""
     words = [re.escape(word) for word in re.sub(r"\b\d[\d.,]*", "0", line).split(" ")]
-    indent = " +" if line.startswith(" ") else ""
+    indent = " +" * line.startswith(" ")
     return indent + re.sub(r"(?<!\w)0", r"[\\d.,]+", " +".join(word for word in words if word))
 
 
