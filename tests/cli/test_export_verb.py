@@ -63,7 +63,8 @@ def test_one_exported_file_can_be_exported_again(model: Path) -> None:
     ("arguments", "message"),
     [
         (["out.xyz"], "the suffix '.xyz' means no format"),
-        (["model.safetensors"], "exists; use --force"),
+        (["there.bin"], "exists; use --force"),
+        (["model.safetensors", "--force"], "the output would replace an input"),
         (["out.txt", "--limit", "0"], "--limit must be at least 1"),
         (["out.txt", "--which", "E"], "--which must be one of"),
         (["out.txt", "--dtype", "int8"], "--dtype must be one of"),
@@ -73,9 +74,11 @@ def test_one_exported_file_can_be_exported_again(model: Path) -> None:
     ],
 )
 def test_what_cannot_be_is_one_line(model: Path, arguments: list[str], message: str) -> None:
+    Path("there.bin").write_bytes(b"mine")
     done = w2v("export", *arguments)
     assert (done.exit_code, done.stdout) == (1, "")
     assert message in done.stderr
+    assert Path("there.bin").read_bytes() == b"mine"
     assert done.stderr.count("\n") == 1
     assert sorted(file.name for file in Path().iterdir()) == ["model.safetensors"]
 
