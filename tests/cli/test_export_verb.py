@@ -80,7 +80,7 @@ def test_what_cannot_be_is_one_line(model: Path, arguments: list[str], message: 
     assert message in done.stderr
     assert Path("there.bin").read_bytes() == b"mine"
     assert done.stderr.count("\n") == 1
-    assert sorted(file.name for file in Path().iterdir()) == ["model.safetensors"]
+    assert sorted(file.name for file in Path().iterdir()) == ["model.safetensors", "there.bin"]
 
 
 def test_training_into_a_format_of_vectors(model: Path) -> None:
