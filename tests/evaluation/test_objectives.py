@@ -165,7 +165,7 @@ def test_a_missing_matplotlib_is_told_before_the_work(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("w2v_sgns.plots.figure.find_spec", lambda name: None)
-    Path("text").touch()  # empty: reading it would be the first complaint of the work
+    Path("text").write_text("too few words\n")  # what the work itself would complain about
     done = CliRunner().invoke(app, ["compare", "text", "--plot", "a.png"])
     assert done.exit_code == 1
     assert "w2v-sgns[plot]" in done.stderr
