@@ -209,5 +209,6 @@ def test_one_line_of_three_million_tokens_in_flat_memory(tmp_path: Path, scaled)
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     lines, kept, kilobytes = map(int, done.stdout.split())
     assert (lines, kept) == (1, tokens)
-    # 12 MB of ids, and blocks in flight; the text itself is 24 MB, as Python objects 200 MB.
-    assert kilobytes < 4 * tokens / 1024 + 24_000
+    # 12 MB of ids, and tables and blocks in flight (17 to 27 MB were seen); with the text, which
+    # is 24 MB, it would be 50, with Python objects 200.
+    assert kilobytes < 4 * tokens / 1024 + 32_000
