@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -210,24 +211,18 @@ def true_words(rows: Ids, words: Ids, count: int) -> Positives:
 class SharedNoiseBackend(BatchBackend):
     """One set of noise words for all pairs of a batch, each weighted to stand for k a pair."""
 
-    def __init__(
-        self,
-        E: Matrix,
-        Ep: Matrix,
-        *,
-        data: TrainingData,
-        config: TrainConfig,
-        schedule: Schedule,
-        threads: int,
-        window: int | None = None,
-    ) -> None:
-        """Take what is trained, as any batch backend does."""
-        super().__init__(
-            E, Ep, data=data, config=config, schedule=schedule, threads=threads, window=window
-        )
-        self._noise = np.zeros(max(SHARED, config.negative), np.int64)
-        nce = config.objective != "sgns" and data.log_kq is not None
-        self._log_kq = data.log_kq.astype(np.float32) if nce and data.log_kq is not None else None
+    @cached_property
+    def _noise(self) -> Ids:
+        """Room for the noise words of a batch."""
+        return np.zeros(max(SHARED, self.config.negative), np.int64)
+
+    @cached_property
+    def _log_kq(self) -> npt.NDArray[np.float32] | None:
+        """The shift of NCE's scores, (V,); None for SGNS, which has none."""
+        log_kq = self.data.log_kq
+        if self.config.objective == "sgns" or log_kq is None:
+            return None
+        return log_kq.astype(np.float32)
 
     def step(self, windows: Windows, lr: float, state: np.uint64) -> tuple[float, np.uint64]:
         """Train one batch (see :func:`~w2v_sgns.kernels.shared.shared_step`)."""
