@@ -245,7 +245,7 @@ def test_refusals(first: Path, tmp_path: Path) -> None:
     words.write_text("nobody\n")
     with pytest.raises(VocabularyError, match="none of its 1 words"):
         train(text, init=first, freeze=words, **SMALL)
-    with pytest.raises(FormatError, match="no such file"):
+    with pytest.raises(FormatError, match="no such file; needed: vectors"):
         train(text, init=tmp_path / "nowhere.bin", **SMALL)
     broken = tmp_path / "broken.txt"
     broken.write_text("king 1 nan 3 4\nman 1 2 3 4\n")

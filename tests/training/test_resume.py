@@ -404,7 +404,7 @@ def test_40_what_cannot_be_resumed(stopped: Path, tmp_path: Path) -> None:
     finished = stopped.parent / "m.safetensors"
     with pytest.raises(FormatError, match=r"is a finished model.* --init "):
         train(resume=finished)
-    with pytest.raises(FormatError, match="no such file"):
+    with pytest.raises(FormatError, match=r"no such file; needed: the OUT\.checkpoint"):
         train(resume=tmp_path / "nowhere.safetensors")
 
 

@@ -160,6 +160,10 @@ def read_checkpoint(path: Path | str) -> Checkpoint:
     from w2v_sgns.formats import load_model
 
     path = Path(path)
+    if not path.exists():
+        raise FormatError(
+            f"--resume {path}: no such file; needed: the OUT{ENDING} that a stopped run has left"
+        )
     with _advice(path):
         model: Model = load_model(path)
     text = model.extras.pop(KEY, None)

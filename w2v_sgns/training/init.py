@@ -101,6 +101,8 @@ def read_given(config: TrainConfig) -> Given | None:
     if config.init is None:
         return None
     path = Path(config.init)
+    if not path.exists():
+        raise FormatError(f"--init {path}: no such file; needed: vectors in any readable format")
     refuse_pipe(path)
     try:
         model: Model = load_model(path)
