@@ -1,0 +1,68 @@
+"""What leaves the vectors' meaning alone: files, threads, memory."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from w2v_sgns.config.ranges import MAX_SEED, one_of, real, whole
+from w2v_sgns.errors import ConfigError
+
+__all__ = ["DEFAULT_MODEL", "RunOptions", "parse_size"]
+
+DEFAULT_MODEL = Path("model.safetensors")  # written and read where no other is named
+MOST_MINUTES = 1e6  # two years
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What leaves the vectors' meaning alone: where the result goes, what the run may use.
+
+    Raises:
+        ConfigError: a value is out of range.
+    """
+
+    output: Path | None = None  # model file to write; None: nothing is written
+    threads: int = 0  # 0: every processor this process may use
+    memory: str | int | None = None  # bytes for ids and words, as 4000000000 or "4G"; None: 1/4
+    force: bool = False  # replace an existing output
+    save_vocab: str | Path | None = None  # write the words and their counts here
+    read_vocab: str | Path | None = None  # take words and counts from here, not from the corpus
+    vocab_format: str = "tsv"  # of save_vocab: word<TAB>count, or word2vec's "word count"
+    checkpoint_every: float | None = None  # minutes; None: 10, and at epoch ends a minute apart
+    resume: str | Path | None = None  # a checkpoint to go on from
+    stop_after: int | None = None  # stop with a checkpoint after so many epochs of them all
+    log_json: str | Path | None = None  # write every event here as a line of JSON
+    plot: str | Path | None = None  # draw loss, learning rate and words/s here at the end
+
+    def __post_init__(self) -> None:
+        """Check every range."""
+        whole("threads", self.threads, 0, MAX_SEED)
+        if self.checkpoint_every is not None:
+            real("checkpoint_every", self.checkpoint_every, above=0.0, most=MOST_MINUTES)
+        if self.stop_after is not None:
+            whole("stop_after", self.stop_after, 1, 1_000_000)
+        one_of("vocab_format", self.vocab_format, ("tsv", "word2vec"))
+        if self.memory is not None:
+            parse_size(self.memory)
+
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def parse_size(size: str | int) -> int:
+    """Return the bytes meant by 4000000000, "512M" or "4G" (powers of 1024).
+
+    Raises:
+        ConfigError: not a positive size.
+    """
+    text = str(size).strip().upper().removesuffix("B").removesuffix("I")
+    unit = text[-1:] if text[-1:] in _UNITS else ""
+    try:
+        value = float(text.removesuffix(unit)) * _UNITS[unit]
+    except ValueError:
+        value = math.nan
+    if not 1 <= value < 2**62:
+        raise ConfigError(f"--memory needs a size such as 512M or 4G, not {size!r}")
+    return int(value)
