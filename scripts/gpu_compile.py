@@ -49,6 +49,7 @@ class Figures(NamedTuple):
 def signatures() -> dict[str, tuple[Any, tuple[Any, ...]]]:
     """Return the kernels that select windows, with the types of their arguments."""
     from numba import types
+
     from w2v_sgns.kernels.cuda import select
 
     u32, u64, i32, i64 = (

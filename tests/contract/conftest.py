@@ -1,4 +1,4 @@
-"""The backends that the suite runs on: the CPU always, the GPU's on Numba's simulator."""
+"""The backend that the suite runs on: the CPU's, or the GPU's with NUMBA_ENABLE_CUDASIM=1."""
 
 from __future__ import annotations
 
@@ -24,12 +24,7 @@ def cuda(*arguments: Any, workers: int = 1, **settings: Any) -> Any:
     return CudaBackend(*arguments, streams=workers, device=cuda_device(), **settings)
 
 
-BACKENDS: list[Make] = [hogwild]
-if numba.config.ENABLE_CUDASIM:
-    BACKENDS.append(cuda)
-
-
-@pytest.fixture(params=BACKENDS, ids=lambda make: make.__name__)
+@pytest.fixture(params=[cuda if numba.config.ENABLE_CUDASIM else hogwild], ids=lambda f: f.__name__)
 def make(request: pytest.FixtureRequest) -> Make:
     return request.param  # type: ignore[no-any-return]
 

@@ -1,6 +1,6 @@
 """What every backend must do: the same draws, windows and steps, whole or in pieces.
 
-With NUMBA_ENABLE_CUDASIM=1 the GPU's backend runs too, at about 0.1 s a window step: in all, its
+With NUMBA_ENABLE_CUDASIM=1 the backend is the GPU's, at about 0.1 s a window step: in all, its
 tests take at most 300 steps.
 """
 
@@ -109,9 +109,9 @@ def config(**settings: Any) -> TrainConfig:
 
 
 def sparse_text(chunks: int, kept: int) -> Text:
-    """Lines over chunks of which only some tokens at the borders are kept."""
+    """Lines over chunks, the last one short, of which only tokens at the borders are kept."""
     words = 6
-    tokens = np.zeros(chunks * CHUNK - 5, np.uint32)  # word 0 is dropped
+    tokens = np.zeros((chunks - 1) * CHUNK + kept + 1, np.uint32)  # word 0 is dropped
     rng = np.random.default_rng(4)
     for border in range(CHUNK, len(tokens), CHUNK):
         tokens[border - kept : border + kept] = rng.integers(1, words, 2 * kept)
@@ -179,8 +179,12 @@ def test_wrong_references_are_told_apart(make: Any) -> None:
         assert distance(ours, case.twin(step)[0]) > 100 * EXACT, name
 
 
-def test_an_epoch_in_pieces_is_the_epoch_in_one(make: Any) -> None:
-    case = Case(text=sparse_text(4, 3), config=config(window=3), kept_share=0.9)
+def test_an_epoch_in_pieces_is_the_epoch_in_one(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if make.__name__ == "cuda":
+        monkeypatch.setattr("w2v_sgns.training.cuda.backend.IN_FLIGHT", 1)
+    case = Case(text=sparse_text(3, 3), config=config(window=3), kept_share=0.9)
     (straight, whole), (stopped, parts) = case.backend(make), case.backend(make)
     total = straight.run_epoch(1, nothing)
     pieces = [stopped.run_epoch(1, lambda totals: True)]
@@ -196,7 +200,7 @@ def test_an_epoch_in_pieces_is_the_epoch_in_one(make: Any) -> None:
 def test_several_workers_lose_no_update(make: Any) -> None:
     """At a tiny rate the sum hardly depends on the order: a lost update would show."""
     case = Case(
-        text=random_text(3, [24]), config=config(dim=16, window=2, lr=1e-4, min_lr=1e-4, negative=2)
+        text=random_text(3, [16]), config=config(dim=16, window=2, lr=1e-4, min_lr=1e-4, negative=2)
     )
     backend, ours = case.backend(make, workers=4)
     backend.run_epoch(0, nothing)

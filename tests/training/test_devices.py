@@ -183,5 +183,5 @@ def test_streams_given_are_streams_used() -> None:
 
 @pytest.mark.parametrize("options", [{"device": "gpu"}, {"streams": -1}, {"streams": 1.5}], ids=str)
 def test_ranges(options: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match="--(device|streams)"):
+    with pytest.raises(ConfigError, match=r"--(device|streams)"):
         RunOptions(**options)

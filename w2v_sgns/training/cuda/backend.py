@@ -19,6 +19,7 @@ from numba import cuda
 from w2v_sgns.config import TrainConfig
 from w2v_sgns.kernels.cuda.shape import LANES, shape_for
 from w2v_sgns.kernels.cuda.train import train_kernel
+from w2v_sgns.kernels.cuda.warp import SIMULATED
 from w2v_sgns.kernels.step import shift_table
 from w2v_sgns.kernels.windows import CHUNK
 from w2v_sgns.training.backends import ChunkedBackend, Matrix, Tick, Totals, TrainingData
@@ -29,7 +30,7 @@ from w2v_sgns.training.cuda.view import View
 from w2v_sgns.training.devices import Device, compiling, device_errors
 from w2v_sgns.training.schedule import Schedule
 
-__all__ = ["CudaBackend"]
+__all__ = ["CudaBackend", "shorter"]
 
 LAUNCHES = 20  # parts of an epoch, at least: between two the run can be watched and stopped
 MOST_CHUNKS = 512  # of a part: 8 million tokens
@@ -78,6 +79,7 @@ class CudaBackend(ChunkedBackend):
             shifted=config.objective != "sgns",
         )
         self.resident = self.needs.check(device)
+        self.device_seconds = 0.0  # of all parts; the simulator has no such clock
         self._memory: _Memory | None = None
 
     def warm_up(self) -> None:
@@ -118,12 +120,12 @@ class CudaBackend(ChunkedBackend):
                 next_chunk = last
             flight = flights.popleft()
             sums = flight.wait()
+            self.device_seconds += flight.seconds()
             tokens = totals.tokens + flight.tokens
             totals = Totals(tokens, int(sums[0]), int(sums[1]), float(sums[2]), next_chunk)
             self._between_parts(memory)
             stopped |= bool(tick(totals))
-            if time.monotonic() - told > PATIENCE:
-                size = max(1, size // 2)
+            size = shorter(size, seconds=time.monotonic() - told)
             told = time.monotonic()
         return totals
 
@@ -160,10 +162,16 @@ class CudaBackend(ChunkedBackend):
         return np.array([self.schedule.at(epoch, n * CHUNK) for n in chunks], np.float32)
 
 
+def shorter(chunks: int, *, seconds: float) -> int:
+    """Return the chunks of the next part after one that took so long."""
+    return max(1, chunks // 2) if seconds > PATIENCE else chunks
+
+
 class _Flight(NamedTuple):
     """A part under way."""
 
     tokens: int
+    begun: Any  # the event before it
     done: Any  # the event after it
     sums: npt.NDArray[np.float64]  # of the epoch so far: there once it is done
 
@@ -171,6 +179,10 @@ class _Flight(NamedTuple):
         """Return the sums as soon as they are there."""
         self.done.synchronize()
         return self.sums
+
+    def seconds(self) -> float:
+        """Return how long the device had to do with it; 0 on the simulator."""
+        return 0.0 if SIMULATED else cuda.event_elapsed_time(self.begun, self.done) / 1e3
 
 
 class _Memory:
@@ -228,6 +240,8 @@ class _Memory:
     def launch(self, backend: CudaBackend, epoch: int, view: View) -> _Flight:
         """Begin a part; one that trains no chunk compiles the kernels."""
         own = view.last - view.first
+        begun, done = cuda.event(), cuda.event()
+        begun.record(self.stream)
         tokens = self.feed.tokens_of(view, self.stream)
         windows = self.lists.fill(tokens, view, backend.window_seeds(epoch, view), self.stream)
         if own:
@@ -252,7 +266,6 @@ class _Memory:
         )
         self.told.append(self.told.pop(0))
         self.sums.copy_to_host(self.told[-1], stream=self.stream)
-        done = cuda.event()
         done.record(self.stream)
         trained = sum(map(backend.chunk_tokens, range(view.first, view.last)))
-        return _Flight(trained, done, self.told[-1])
+        return _Flight(trained, begun, done, self.told[-1])
