@@ -142,6 +142,8 @@ class MadeTrial:
             [0.00078125, 0.003125, 0.0125, 0.05, 0.2],
             0.00078125,
         ),
+        # equally good: the higher one; no lower one, which is equal too
+        ({0.0125: -2.0003, 0.05: -2.0005, 0.2: -2.1}, {0.05: -1}, [0.0125, 0.05, 0.2], 0.05),
         # at the high end: one further, which is worse
         ({0.0125: -3, 0.05: -2, 0.2: -1, 0.8: -4}, {0.2: -1}, [0.0125, 0.05, 0.2, 0.8], 0.2),
         # diverges on all of the text: the next lower, and below all that were tried
