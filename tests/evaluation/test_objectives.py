@@ -14,11 +14,14 @@ from typer.testing import CliRunner
 
 from w2v_sgns import TrainConfig
 from w2v_sgns.cli.app import app
+from w2v_sgns.config import RunOptions
+from w2v_sgns.corpus.inputs import open_source
 from w2v_sgns.errors import ConfigError, CorpusError, DivergenceError
 from w2v_sgns.evaluation import objectives as comparing
-from w2v_sgns.evaluation.ground import log_likelihood, split
+from w2v_sgns.evaluation.ground import Ground, log_likelihood, split
 from w2v_sgns.evaluation.objectives import compare_objectives
 from w2v_sgns.objectives.readout import log_probabilities
+from w2v_sgns.training.trainer import counted, selection_of
 
 P = np.array([[0.5, 0.3, 0.2], [0.1, 0.6, 0.3]])
 LOG_Q = np.log([0.6, 0.3, 0.1])
@@ -114,6 +117,22 @@ def test_a_rate_that_diverges_is_not_used(monkeypatch: pytest.MonkeyPatch) -> No
         compare_objectives(LINES, SMALL, objectives=["softmax"], threads=1)
 
 
+def test_word_frequencies_are_those_that_subsampling_leaves() -> None:
+    often = [["the", word] for line in LINES for word in line]
+    config = replace(SMALL, sample=0.01)
+    source = open_source(often, config)
+    with counted(source, RunOptions(threads=1), **selection_of(config)) as corpus:
+        ground = Ground(corpus, config, holdout=0.05, threads=1)
+    assert corpus.vocabulary.counts is not None
+    kept = []
+    for count in corpus.vocabulary.counts.tolist():
+        ratio = 0.01 * 5400 / count
+        kept.append(count * min(1, math.sqrt(ratio) + ratio))
+    assert kept[0] < corpus.vocabulary.counts[0] / 2, "the most frequent word is thinned out"
+    expected = np.mean([math.log(kept[target] / sum(kept)) for target in ground.targets])
+    assert ground.unigram() == pytest.approx(expected)
+
+
 class MadeTrial:
     """A training whose outcome is known: `tenth` and `whole` say it by the rate."""
 
@@ -135,9 +154,12 @@ class MadeTrial:
     [
         # the best of three lies between the others
         ({0.0125: -3, 0.05: -1, 0.2: -2}, {0.05: -1}, [0.0125, 0.05, 0.2], 0.05),
-        # at the low end: two further rates, no more
+        # at the low end: no further, such runs have learned nothing
+        ({0.0125: -1, 0.05: -2, 0.2: -3}, {0.0125: -1}, [0.0125, 0.05, 0.2], 0.0125),
+        # all diverge: further down, two rates at most
+        ({0.003125: -3}, {0.003125: -1}, [0.003125, 0.0125, 0.05, 0.2], 0.003125),
         (
-            {0.2: -3, 0.05: -2, 0.0125: -1.5, 0.003125: -1.2, 0.00078125: -1.1},
+            {0.00078125: -1.1},
             {0.00078125: -1},
             [0.00078125, 0.003125, 0.0125, 0.05, 0.2],
             0.00078125,
@@ -151,7 +173,7 @@ class MadeTrial:
         ({0.0125: -3, 0.05: -1}, {0.003125: -2}, [0.0125, 0.05, 0.2], 0.003125),
     ],
 )
-def test_rates_are_searched_beyond_an_end_and_lowered_where_the_run_diverges(
+def test_rates_are_searched_beyond_the_highest_and_lowered_where_the_run_diverges(
     tenth: dict[float, float],
     whole: dict[float, float],
     tried: list[float],

@@ -88,8 +88,12 @@ class Ground:
         return centers[chosen], targets[chosen]
 
     def unigram(self) -> float:
-        """Return the mean of log P(target), from the counts of all the text."""
-        return float(np.log(self.counts[self.targets] / self.counts.sum()).mean())
+        """Return the mean of log P(target), from how often subsampling keeps each word."""
+        from w2v_sgns.sampling import effective_sample, keep_probabilities
+
+        sample = effective_sample(self.config.sample, len(self.tokens))
+        kept = self.counts * keep_probabilities(self.counts, sample)
+        return float(np.log(kept[self.targets] / kept.sum()).mean())
 
     @property
     def tenth(self) -> Tokens:

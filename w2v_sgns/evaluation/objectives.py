@@ -24,7 +24,7 @@ __all__ = ["Comparison", "Leg", "compare_objectives"]
 
 STEP = 4  # between two rates
 RATES = (0.0125, 0.05, 0.2)  # tried on a tenth of the text
-FURTHER = 2  # rates more at most, where the best is the lowest or the highest
+FURTHER = 2  # rates more at most, where the best is the highest or all diverge
 TIE = 1e-3  # likelihoods no further apart are equal: the higher rate learns sooner
 Say = Callable[[str], None]
 
@@ -170,7 +170,7 @@ def _leg(
 def _searched(ground: Ground, objective: str, say: Say) -> tuple[dict[float, float], float]:
     """Return the likelihood of every rate tried on a tenth of the text, and the words/s.
 
-    Three rates, and further ones, at most `FURTHER`, while the best is the lowest or the highest.
+    Three rates, and further ones, at most `FURTHER`, while the best is the highest or all diverge.
     """
     tried: dict[float, float] = {}
     speed = 0.0
@@ -187,9 +187,13 @@ def _searched(ground: Ground, objective: str, say: Say) -> tuple[dict[float, flo
 
 
 def _beyond(tried: dict[float, float]) -> list[float]:
-    """Return the rate beyond the end of what was tried, where the best lies at that end."""
+    """Return the rate beyond the end of what was tried, where the search has to go on.
+
+    Not below the lowest rate that stays finite: at rates so low that nothing is learned the
+    frequencies that a readout holds are all there is, and that is hard to beat by a short run.
+    """
     best = _best(tried)
-    if best is None or best == min(tried):
+    if best is None:
         return [min(tried) / STEP]
     return [best * STEP] if best == max(tried) else []
 
