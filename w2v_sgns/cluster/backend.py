@@ -309,6 +309,7 @@ class ClusterBackend:
         cost.merges, cost.seconds = cost.merges + 1, cost.seconds + seconds
         dim, size = settings.config.dim, self.engine.size
         cost.bytes += sync_bytes(rows, dim, size, int8=settings.int8)
+        self._say(Event(phase="merge", nodes=size, sent=cost.bytes, merging=cost.share))
 
     def _note(self, text: str) -> None:
         self._say(Event(phase="note", text=text))

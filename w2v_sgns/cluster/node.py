@@ -16,6 +16,7 @@ from w2v_sgns.cluster.deltas import Block, pack, unpack_into
 from w2v_sgns.cluster.merge import Spectrum, curvature, merged
 from w2v_sgns.cluster.pace import FIRST_ROWS
 from w2v_sgns.config import TrainConfig
+from w2v_sgns.machine import allowed_threads
 
 if TYPE_CHECKING:
     from w2v_sgns.training.backends import Totals
@@ -37,7 +38,7 @@ class Settings:
     counts: npt.NDArray[np.int64]  # (V,)
     tokens: int  # of all nodes, an epoch
     chunks: int  # the same in chunks: the unit of progress
-    threads: int  # of each node
+    threads: int  # of each node; 0: all that its process may use
     int8: bool = True
 
 
@@ -101,7 +102,7 @@ class Node:
         schedule = Schedule(
             start=start, end=end, tokens=len(self._data.tokens), epochs=config.epochs
         )
-        threads = settings.threads
+        threads = settings.threads or allowed_threads()
         return backend_for(
             *self.replica, self._data, config, schedule, threads=threads, window=None
         )
