@@ -5,6 +5,7 @@ Knows no other node: what it gives and takes goes through an engine.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -243,6 +244,10 @@ class Node:
     def rows(self) -> tuple[Matrix, Matrix]:
         """Return E and Ep as last merged, (V, d)."""
         return self.base[0], self.base[1]
+
+    def process(self) -> int:
+        """Return the id of the process that this node is in."""
+        return os.getpid()
 
     def where(self) -> int:
         """Return the version."""
