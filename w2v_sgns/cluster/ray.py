@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import ipaddress
+import socket
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -18,6 +19,7 @@ from w2v_sgns.errors import ConfigError, ResourceError, W2VError
 
 __all__ = ["RayEngine"]
 
+KNOCK = 5.0  # seconds for a cluster to answer
 READY = 60.0  # seconds that an actor may take to start
 STOPPED = 10.0  # seconds for the nodes to end their chunks after an interrupt
 
@@ -53,6 +55,7 @@ class RayEngine:
             ConfigError: there is no cluster at the address.
             ResourceError: Ray is not installed, or a machine has not the processors free.
         """
+        _check_address(address)
         self._ray = _imported()
         self._threads, self._actors = threads, dict[int, Any]()
         _connect(self._ray, address)
@@ -219,6 +222,32 @@ class RayEngine:
         self._ray.shutdown()
 
 
+def _check_address(address: str) -> None:
+    """Knock at the port: Ray itself would try for two minutes.
+
+    Raises:
+        ConfigError: nobody answers.
+    """
+    host, _, port = address.rpartition(":")
+    if "://" in address:
+        raise ConfigError(
+            f"--cluster {address}: needed: HOST:PORT or auto; run w2v on a machine of the cluster"
+        )
+    if not (host and port.isdecimal()):
+        return  # auto, and what Ray refuses at once
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), KNOCK).close()
+    except (OSError, OverflowError) as error:
+        raise _no_cluster(address, error) from error
+
+
+def _no_cluster(address: str, error: BaseException) -> ConfigError:
+    return ConfigError(
+        f"--cluster {address}: no Ray cluster answers ({_first_line(error)}); start one with "
+        "`ray start --head`, give the address it names, and run w2v on one of its machines"
+    )
+
+
 def _imported() -> Any:
     try:
         return importlib.import_module("ray")
@@ -240,10 +269,7 @@ def _connect(ray: Any, address: str) -> None:
     try:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", **more)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        raise ConfigError(
-            f"--cluster {address}: no Ray cluster answers ({_first_line(error)}); start one with "
-            "`ray start --head`, give the address it names, and run w2v on one of its machines"
-        ) from error
+        raise _no_cluster(address, error) from error
 
 
 def _first_line(error: BaseException) -> str:
