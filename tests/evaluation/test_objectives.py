@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -14,10 +14,14 @@ from typer.testing import CliRunner
 
 from w2v_sgns import TrainConfig
 from w2v_sgns.cli.app import app
+from w2v_sgns.config import RunOptions
+from w2v_sgns.corpus.inputs import open_source
 from w2v_sgns.errors import ConfigError, CorpusError, DivergenceError
 from w2v_sgns.evaluation import objectives as comparing
-from w2v_sgns.evaluation.objectives import compare_objectives, log_likelihood, split
+from w2v_sgns.evaluation.ground import Ground, log_likelihood, split
+from w2v_sgns.evaluation.objectives import compare_objectives
 from w2v_sgns.objectives.readout import log_probabilities
+from w2v_sgns.training.trainer import counted, selection_of
 
 P = np.array([[0.5, 0.3, 0.2], [0.1, 0.6, 0.3]])
 LOG_Q = np.log([0.6, 0.3, 0.1])
@@ -89,13 +93,13 @@ def test_a_softmax_learns_what_a_word_says_about_the_next(objective: str) -> Non
     assert leg.likelihood > found.unigram + 0.5
     assert leg.likelihood < 0
     assert leg.lr == max(leg.tried, key=lambda lr: leg.tried[lr])
-    assert sorted(leg.tried) == list(comparing.RATES)
+    assert set(comparing.RATES) <= leg.tried.keys()
     assert [moment.likelihood for moment in leg.moments][-1] == leg.likelihood
     assert len(leg.moments) == 2
     assert leg.epochs == 2
     assert found.words == 24
     assert found.tokens + found.held_out == 2700
-    assert sum("on a tenth" in line for line in said) == 3
+    assert sum("on a tenth" in line for line in said) == len(leg.tried)
 
 
 def test_equal_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,10 +112,91 @@ def test_equal_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_rate_that_diverges_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparing, "RATES", (0.05, 1e6))
     (leg,) = compare_objectives(LINES, SMALL, objectives=["softmax"], threads=1).legs
-    assert leg.lr == 0.05
+    assert leg.lr < 1e6
     assert math.isnan(leg.tried[1e6])
     monkeypatch.setattr(comparing, "RATES", (1e6,))
+    monkeypatch.setattr(comparing, "FURTHER", 0)
     with pytest.raises(DivergenceError, match="every rate"):
+        compare_objectives(LINES, SMALL, objectives=["softmax"], threads=1)
+
+
+def test_word_frequencies_are_those_that_subsampling_leaves() -> None:
+    often = [["the", word] for line in LINES for word in line]
+    config = replace(SMALL, sample=0.01)
+    source = open_source(often, config)
+    with counted(source, RunOptions(threads=1), **selection_of(config)) as corpus:
+        ground = Ground(corpus, config, holdout=0.05, threads=1)
+    assert corpus.vocabulary.counts is not None
+    kept = []
+    for count in corpus.vocabulary.counts.tolist():
+        ratio = 0.01 * 5400 / count
+        kept.append(count * min(1, math.sqrt(ratio) + ratio))
+    assert kept[0] < corpus.vocabulary.counts[0] / 2, "the most frequent word is thinned out"
+    expected = np.mean([math.log(kept[target] / sum(kept)) for target in ground.targets])
+    assert ground.unigram() == pytest.approx(expected)
+
+
+class MadeTrial:
+    """A training whose outcome is known: `tenth` and `whole` say it by the rate."""
+
+    tenth: ClassVar[dict[float, float]] = {}
+    whole: ClassVar[dict[float, float]] = {}
+
+    def __init__(self, ground: Any, objective: str, lr: float, tokens: Any, *, epochs: int) -> None:
+        short = len(tokens) < len(ground.tokens)
+        self.likelihood = (self.tenth if short else self.whole).get(lr, math.nan)
+        self.E, self.seconds, self.words_per_second = np.ones((24, 2)), 1.0, 1.0
+        self.done, self.loss, self.moments = len(tokens), 1.0, list[Any]()
+
+    def train(self, most: float | None) -> float:
+        return self.likelihood
+
+
+@pytest.mark.parametrize(
+    ("tenth", "whole", "tried", "chosen"),
+    [
+        # the best of three lies between the others
+        ({0.0125: -3, 0.05: -1, 0.2: -2}, {0.05: -1}, [0.0125, 0.05, 0.2], 0.05),
+        # at the low end: no further, such runs have learned nothing
+        ({0.0125: -1, 0.05: -2, 0.2: -3}, {0.0125: -1}, [0.0125, 0.05, 0.2], 0.0125),
+        # all diverge: further down, two rates at most
+        ({0.003125: -3}, {0.003125: -1}, [0.003125, 0.0125, 0.05, 0.2], 0.003125),
+        (
+            {0.00078125: -1.1},
+            {0.00078125: -1},
+            [0.00078125, 0.003125, 0.0125, 0.05, 0.2],
+            0.00078125,
+        ),
+        # equally good: the higher one; no lower one, which is equal too
+        ({0.0125: -2.0003, 0.05: -2.0005, 0.2: -2.1}, {0.05: -1}, [0.0125, 0.05, 0.2], 0.05),
+        # at the high end: one further, which is worse
+        ({0.0125: -3, 0.05: -2, 0.2: -1, 0.8: -4}, {0.2: -1}, [0.0125, 0.05, 0.2, 0.8], 0.2),
+        # diverges on all of the text: the next lower, and below all that were tried
+        ({0.0125: -3, 0.05: -1}, {0.0125: -2}, [0.0125, 0.05, 0.2], 0.0125),
+        ({0.0125: -3, 0.05: -1}, {0.003125: -2}, [0.0125, 0.05, 0.2], 0.003125),
+    ],
+)
+def test_rates_are_searched_beyond_the_highest_and_lowered_where_the_run_diverges(
+    tenth: dict[float, float],
+    whole: dict[float, float],
+    tried: list[float],
+    chosen: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(MadeTrial, "tenth", tenth)
+    monkeypatch.setattr(MadeTrial, "whole", whole)
+    monkeypatch.setattr(comparing, "Trial", MadeTrial)
+    (leg,) = compare_objectives(LINES, SMALL, objectives=["softmax"], threads=1).legs
+    assert sorted(leg.tried) == tried
+    assert (leg.lr, leg.likelihood) == (chosen, whole[chosen])
+
+
+def test_diverging_on_all_of_the_text_at_every_rate_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(MadeTrial, "tenth", {0.0125: -3, 0.05: -1})
+    monkeypatch.setattr(comparing, "Trial", MadeTrial)
+    with pytest.raises(DivergenceError, match=r"all of the text at lr 0\.003125"):
         compare_objectives(LINES, SMALL, objectives=["softmax"], threads=1)
 
 

@@ -1,8 +1,7 @@
 """Objectives side by side on the same corpus, by a yardstick that is the same for all.
 
-Each is trained at three learning rates on a tenth of the text, then at the best of them on all of
-it but the held-out end. The yardstick is the mean of log P(target | center) over one fixed list of
-held-out pairs, normalised over all V words by each objective's own readout.
+Each is trained at several learning rates on a tenth of the text, then at the best of them on all
+of it but the held-out end. The yardstick: see evaluation/ground.py.
 """
 
 from __future__ import annotations
@@ -10,42 +9,24 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from w2v_sgns.config import OBJECTIVES, RunOptions, TrainConfig
-from w2v_sgns.errors import ConfigError, CorpusError, DivergenceError
-from w2v_sgns.objectives.readout import log_probabilities
+from w2v_sgns.errors import ConfigError, DivergenceError
+from w2v_sgns.evaluation.ground import Ground, Moment, Trial
 
 if TYPE_CHECKING:
-    from w2v_sgns.corpus import Corpus
     from w2v_sgns.evaluation.questions import Questions
     from w2v_sgns.kernels.matrices import Matrix
-    from w2v_sgns.training.backends import Totals
 
-__all__ = ["Comparison", "Leg", "Moment", "compare_objectives", "log_likelihood", "split"]
+__all__ = ["Comparison", "Leg", "compare_objectives"]
 
+STEP = 4  # between two rates
 RATES = (0.0125, 0.05, 0.2)  # tried on a tenth of the text
-TENTH = 10
-MOST_PAIRS = 20_000  # held-out pairs that are judged
-MOST_HELD = 200_000  # tokens held out, at most
-ROWS = 64  # centers judged at once
-LINE_END = np.uint32(1 << 31)
-
-Ids = npt.NDArray[np.int64]
-Tokens = npt.NDArray[np.uint32]
+FURTHER = 2  # rates more at most, where the best is the highest or all diverge
+TIE = 1e-3  # likelihoods no further apart are equal: the higher rate learns sooner
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Moment:
-    """Where a training stood after an epoch, or at its end."""
-
-    seconds: float  # of training alone
-    likelihood: float  # mean log P(target | center) over the held-out pairs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +34,7 @@ class Leg:
     """One objective's training."""
 
     objective: str
-    lr: float
+    lr: float  # trained at: the best tried, or a lower one where that diverged on all of the text
     tried: dict[float, float]  # rate: likelihood after the search; NaN where it diverged
     epochs: float  # trained
     seconds: float
@@ -117,12 +98,12 @@ def compare_objectives(
     options = RunOptions(threads=threads)
     with counted(open_source(corpus, config), options, **selection_of(config)) as text:
         check_memory(len(text.vocabulary), config)
-        ground = _Ground(text, config, holdout, thread_count(options), say)
+        ground = Ground(text, config, holdout=holdout, threads=thread_count(options))
         say(
             f"{len(text.vocabulary):,} words; {len(ground.tokens):,} tokens to train on, "
             f"{len(ground.centers):,} pairs of the last {ground.held_out:,} to judge by"
         )
-        legs = tuple(ground.leg(objective, seconds, questions) for objective in objectives)
+        legs = tuple(_leg(ground, objective, seconds, questions, say) for objective in objectives)
         return Comparison(
             words=len(text.vocabulary),
             tokens=len(ground.tokens),
@@ -150,214 +131,91 @@ def _check(objectives: Sequence[str], seconds: float | None, holdout: float) -> 
         raise ConfigError(f"--holdout is a share between 0 and 1, not {holdout}")
 
 
-def split(tokens: Tokens, holdout: float) -> tuple[Tokens, Tokens]:
-    """Return the tokens to train on and those held out, each ending a line.
-
-    Raises:
-        CorpusError: nothing would be left.
-    """
-    held = min(MOST_HELD, round(holdout * len(tokens)))
-    if held < 2 or len(tokens) - held < 2 * TENTH:
-        raise CorpusError(
-            f"{len(tokens):,} tokens are too few to hold {holdout:g} of them out; try a longer "
-            "text, a lower --min-count or a larger --holdout"
-        )
-    return _ended(tokens[:-held]), _ended(tokens[-held:])
-
-
-def _ended(tokens: Tokens) -> Tokens:
-    ended = np.array(tokens)
-    ended[-1] |= LINE_END
-    return ended
-
-
-class _Ground:
-    """What all objectives share: text, words, held-out pairs, settings."""
-
-    def __init__(
-        self, corpus: Corpus, config: TrainConfig, holdout: float, threads: int, say: Say
-    ) -> None:
-        from w2v_sgns.training.needs import window_reach
-
-        counts = corpus.vocabulary.counts
-        assert counts is not None  # a counted corpus
-        self.vocabulary, self.counts, self.config = corpus.vocabulary, counts, config
-        self.threads, self.say = threads, say
-        self.window = window_reach(config, corpus.stats.longest_line)
-        self.tokens, held = split(np.asarray(corpus.store.tokens), holdout)
-        self.held_out = len(held)
-        self.centers, self.targets = self._pairs(held)
-
-    def _pairs(self, held: Tokens) -> tuple[Ids, Ids]:
-        """Return the held-out pairs as training would form them, evenly thinned out.
-
-        Raises:
-            CorpusError: there are none.
-        """
-        from w2v_sgns.training.batches import BatchBackend
-        from w2v_sgns.training.schedule import Schedule
-        from w2v_sgns.training.setup import matrices_for, training_data
-
-        config = replace(self.config, dim=1, bias=False)
-        data = training_data(held, self.counts, config, tokens_in_all=len(self.tokens))
-        schedule = Schedule(start=0.0, end=0.0, tokens=len(held), epochs=1)
-        former = BatchBackend(
-            *matrices_for(2, config),
-            data=data,
-            config=config,
-            schedule=schedule,
-            threads=1,
-            window=self.window,
-        )
-        centers, targets = former.pairs()
-        if not len(centers):
-            raise CorpusError("the held-out text has no pair; try a larger --holdout or --sample 0")
-        chosen = np.unique(np.linspace(0, len(centers) - 1, MOST_PAIRS).astype(np.int64))
-        return centers[chosen], targets[chosen]
-
-    def unigram(self) -> float:
-        """Return the mean of log P(target), from the counts of all the text."""
-        return float(np.log(self.counts[self.targets] / self.counts.sum()).mean())
-
-    def leg(self, objective: str, seconds: float | None, questions: Sequence[Questions]) -> Leg:
-        """Search a rate and train at it."""
-        tenth = _ended(self.tokens[: len(self.tokens) // TENTH])
-        tried, rate = {}, 0.0
-        for lr in RATES:
-            run = _Training(self, objective, lr, tenth, epochs=1)
-            tried[lr] = run.train(None)
-            rate = max(rate, run.words_per_second)
-            shown = "diverged" if math.isnan(tried[lr]) else f"{tried[lr]:.4f}"
-            self.say(f"{objective}: lr {lr:g} on a tenth: {shown}")
-        usable = [lr for lr in RATES if not math.isnan(tried[lr])]
-        if not usable:
-            raise DivergenceError(f"{objective} diverged at every rate of {RATES}")
-        best = max(usable, key=lambda lr: tried[lr])
-        epochs, tokens = self._length(seconds, rate)
-        run = _Training(self, objective, best, tokens, epochs=epochs)
-        likelihood = run.train(seconds)
-        self.say(f"{objective}: lr {best:g} on all: {likelihood:.4f} after {run.seconds:.1f} s")
-        return Leg(
-            objective=objective,
-            lr=best,
-            tried=tried,
-            epochs=run.done / len(self.tokens),
-            seconds=run.seconds,
-            words_per_second=run.words_per_second,
-            loss=run.loss,
-            likelihood=likelihood,
-            moments=tuple(run.moments),
-            scores={one.name: _score(run.E, self.vocabulary, one) for one in questions},
-        )
-
-    def _length(self, seconds: float | None, rate: float) -> tuple[int, Tokens]:
-        """Return epochs and tokens: as asked, or what the seconds allow at a rate (words/s)."""
-        if seconds is None:
-            return self.config.epochs, self.tokens
-        allowed = max(2 * TENTH, int(rate * seconds))
-        if allowed < len(self.tokens):
-            return 1, _ended(self.tokens[:allowed])
-        return round(allowed / len(self.tokens)), self.tokens
-
-
-class _Training:
-    """One run on some of the tokens, timed without the judging."""
-
-    def __init__(
-        self, ground: _Ground, objective: str, lr: float, tokens: Tokens, *, epochs: int
-    ) -> None:
-        from w2v_sgns.training.schedule import Schedule
-        from w2v_sgns.training.setup import backend_for, initial_matrices, training_data
-
-        self.ground, self.epochs = ground, epochs
-        noiseless = TrainConfig(objective=objective).without_noise
-        shared = "window" if noiseless else ground.config.shared_noise
-        self.config = replace(
-            ground.config,
-            objective=objective,
-            lr=lr,
-            min_lr=None,
-            noise_exponent=None,
-            shared_noise=shared,
-            epochs=epochs,
-        )
-        self.E, self.Ep = initial_matrices(len(ground.vocabulary), self.config)
-        data = training_data(tokens, ground.counts, self.config, tokens_in_all=len(ground.tokens))
-        assert data.log_kq is not None
-        self.log_q = data.log_kq
-        schedule = Schedule(start=lr, end=self.config.final_lr, tokens=len(tokens), epochs=epochs)
-        self.backend = backend_for(
-            self.E,
-            self.Ep,
-            data,
-            self.config,
-            schedule,
-            threads=ground.threads,
-            window=ground.window,
-        )
-        self.seconds, self.done, self.loss = 0.0, 0, math.nan
-        self.moments: list[Moment] = []
-
-    @property
-    def words_per_second(self) -> float:
-        """Words of the text per second of training."""
-        return self.done / self.seconds
-
-    def train(self, most: float | None) -> float:
-        """Train at most so many seconds; return the likelihood, NaN where it diverged."""
-        self.backend.warm_up()
-        for epoch in range(self.epochs):
-            begun = time.perf_counter()
-            left = math.inf if most is None else most - self.seconds
-            totals = self._epoch(epoch, begun + left)
-            self.seconds += time.perf_counter() - begun
-            self.done += totals.tokens
-            self.loss = totals.loss / totals.pairs if totals.pairs else math.nan
-            finite = np.isfinite(self.E).all() and np.isfinite(self.Ep).all()
-            likelihood = self._judged() if finite and math.isfinite(self.loss) else math.nan
-            self.moments.append(Moment(seconds=self.seconds, likelihood=likelihood))
-            if math.isnan(likelihood) or (most is not None and self.seconds >= most):
-                break
-        return self.moments[-1].likelihood
-
-    def _epoch(self, epoch: int, end: float) -> Totals:
-        return self.backend.run_epoch(epoch, lambda totals: time.perf_counter() > end)
-
-    def _judged(self) -> float:
-        return log_likelihood(
-            self.config.objective,
-            self.E,
-            self.Ep,
-            self.backend.output_bias,
-            self.ground.centers,
-            self.ground.targets,
-            self.log_q,
-        )
-
-
-def log_likelihood(
+def _leg(
+    ground: Ground,
     objective: str,
-    E: Matrix,
-    Ep: Matrix,
-    bias: Matrix | None,
-    centers: Ids,
-    targets: Ids,
-    log_q: npt.NDArray[np.float64],
-) -> float:
-    """Return the mean of log P(target | center) over pairs, normalised over all V words.
+    seconds: float | None,
+    questions: Sequence[Questions],
+    say: Say,
+) -> Leg:
+    """Search a rate, train at it; where that diverges on all of the text, at the next lower."""
+    tried, speed = _searched(ground, objective, say)
+    epochs, tokens = ground.length(seconds, speed)
+    rates = _candidates(tried)
+    if not rates:
+        lowest, highest = min(tried), max(tried)
+        raise DivergenceError(f"{objective} diverged at every rate from {lowest:g} to {highest:g}")
+    for lr in rates:
+        run = Trial(ground, objective, lr, tokens, epochs=epochs)
+        likelihood = run.train(seconds)
+        say(f"{objective}: lr {lr:g} on all: {_shown(likelihood)} after {run.seconds:.1f} s")
+        if not math.isnan(likelihood):
+            break
+    else:
+        raise DivergenceError(f"{objective} diverged on all of the text at lr {lr:g} and above")
+    return Leg(
+        objective=objective,
+        lr=lr,
+        tried=tried,
+        epochs=run.done / len(ground.tokens),
+        seconds=run.seconds,
+        words_per_second=run.words_per_second,
+        loss=run.loss,
+        likelihood=likelihood,
+        moments=tuple(run.moments),
+        scores={one.name: _score(run.E, ground.vocabulary, one) for one in questions},
+    )
 
-    E, Ep (V, d); bias (V,); centers, targets (P,) ids; log_q (V,) up to a constant.
+
+def _searched(ground: Ground, objective: str, say: Say) -> tuple[dict[float, float], float]:
+    """Return the likelihood of every rate tried on a tenth of the text, and the words/s.
+
+    Three rates, and further ones, at most `FURTHER`, while the best is the highest or all diverge.
     """
-    words, rows = np.unique(centers, return_inverse=True)
-    order = np.argsort(rows, kind="stable")
-    total = 0.0
-    for start in range(0, len(words), ROWS):
-        first, last = np.searchsorted(rows[order], [start, start + ROWS])
-        scores = (E[words[start : start + ROWS]] @ Ep.T).astype(np.float64)
-        logs = log_probabilities(objective, scores if bias is None else scores + bias, log_q)
-        pairs = order[first:last]
-        total += logs[rows[pairs] - start, targets[pairs]].sum()
-    return float(total / len(centers))
+    tried: dict[float, float] = {}
+    speed = 0.0
+    waiting = list(RATES)
+    while waiting:
+        lr = waiting.pop(0)
+        run = Trial(ground, objective, lr, ground.tenth, epochs=ground.config.epochs)
+        tried[lr] = run.train(None)
+        speed = max(speed, run.words_per_second)
+        say(f"{objective}: lr {lr:g} on a tenth: {_shown(tried[lr])}")
+        if not waiting and len(tried) < len(RATES) + FURTHER:
+            waiting = _beyond(tried)
+    return tried, speed
+
+
+def _beyond(tried: dict[float, float]) -> list[float]:
+    """Return the rate beyond the end of what was tried, where the search has to go on.
+
+    Not below the lowest rate that stays finite: at rates so low that nothing is learned the
+    frequencies that a readout holds are all there is, and that is hard to beat by a short run.
+    """
+    best = _best(tried)
+    if best is None:
+        return [min(tried) / STEP]
+    return [best * STEP] if best == max(tried) else []
+
+
+def _best(tried: dict[float, float]) -> float | None:
+    """Return the rate with the highest likelihood, of equal ones the highest; None: none."""
+    usable = {lr: likelihood for lr, likelihood in tried.items() if not math.isnan(likelihood)}
+    least = max(usable.values(), default=0.0) - TIE
+    return max((lr for lr, likelihood in usable.items() if likelihood >= least), default=None)
+
+
+def _candidates(tried: dict[float, float]) -> list[float]:
+    """Return the best rate and then lower ones, downwards; nothing where there is none."""
+    best = _best(tried)
+    if best is None:
+        return []
+    lower = [lr for lr in tried if lr <= best and not math.isnan(tried[lr])]
+    return [*sorted(lower, reverse=True), min(lower) / STEP]
+
+
+def _shown(likelihood: float) -> str:
+    return "diverged" if math.isnan(likelihood) else f"{likelihood:.4f}"
 
 
 def _score(E: Matrix, vocabulary: Any, questions: Questions) -> float | None:
