@@ -140,7 +140,8 @@ def test_numbers_beyond_any_use(setting: dict[str, float]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("objective", "exponent"), [("sgns", 0.75), ("nce", 0), ("nce-sigmoid", 0), ("softmax", None), ("inbatch", None)]
+    ("objective", "exponent"),
+    [("sgns", 0.75), ("nce", 0), ("nce-sigmoid", 0), ("softmax", None), ("inbatch", None)],
 )
 def test_each_objective_has_its_noise(objective: str, exponent: float | None) -> None:
     config = TrainConfig(objective=objective)

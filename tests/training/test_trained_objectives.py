@@ -151,7 +151,9 @@ def test_costly_softmax_is_refused_without_force() -> None:
     assert "42.0 million operations for each of 6,000,000 centres" in cost.text
     assert cost.text.endswith("; 5 epochs take about 3:30:00")
     assert replace(cost, epochs=1, seconds=37.6).text.endswith("; 1 epoch takes about 37.6 s")
-    with pytest.raises(ResourceError, match=r"--force to do it, or fewer words \(--max-vocab\), or"):
+    with pytest.raises(
+        ResourceError, match=r"--force to do it, or fewer words \(--max-vocab\), or"
+    ):
         check_cost(cost, force=False)
     check_cost(cost, force=True)
     check_cost(replace(cost, seconds=3_600), force=False)

@@ -21,7 +21,7 @@ SHUFFLED = 1 << 18  # pairs that are shuffled at a time, about: 2 MB for each of
 
 
 class InBatchBackend(BatchBackend):
-    """The rows of R = E[context]·Ep[token] of a batch's pairs, each token the answer of its own row.
+    """Each pair's context picks its token among the tokens of the batch's pairs.
 
     No copy is masked: equal tokens are wrong answers of each other, as the optimum wants it.
     """
