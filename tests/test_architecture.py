@@ -14,6 +14,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "w2v_sgns"
 # From the top down; a part may import its own layer and those below.
 LAYERS = (
     {"cli"},
+    {"cluster"},
     {"training", "evaluation", "text", "plots"},
     {"formats", "vectors"},
     {"corpus", "model", "kernels", "objectives", "sampling"},

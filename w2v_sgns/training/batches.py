@@ -75,12 +75,14 @@ class BatchBackend(ChunkedBackend):
         """Compile what forms the pairs."""
         next(self._batches(0, 0), None)
 
-    def run_epoch(self, epoch: int, tick: Tick, *, first: int = 0) -> Totals:
+    def run_epoch(
+        self, epoch: int, tick: Tick, *, first: int = 0, end: int | None = None
+    ) -> Totals:
         """Train on the chunks from `first` on (see :class:`~.backends.Backend`)."""
         sums, told, chunk = np.zeros(4), time.monotonic(), first
         stopped = False
         with single_threaded_blas():
-            while chunk < self.chunks and not stopped:
+            while chunk < (self.chunks if end is None else end) and not stopped:
                 try:
                     for batch in self._train(epoch, chunk):
                         sums += batch
