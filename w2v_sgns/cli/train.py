@@ -147,7 +147,7 @@ def train(
 
     With one thread, the same command gives the same file, byte for byte.
     With more, the threads race on purpose and the vectors vary a little;
-    --objective softmax and --shared-noise batch have the same vectors on any number.
+    --objective softmax or inbatch and --shared-noise batch have the same vectors on any.
     """
     settings = _settings(context)
     if corpus is None and resume is None:

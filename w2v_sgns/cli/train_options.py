@@ -93,7 +93,10 @@ FixedWindow = Annotated[
 Objective = Annotated[
     str,
     _training(
-        "--objective", "What is minimised: sgns, nce, nce-sigmoid, or the exact softmax.", "NAME"
+        "--objective",
+        "What is minimised: sgns, nce, nce-sigmoid, softmax (exact) or inbatch (a softmax over "
+        "the batch).",
+        "NAME",
     ),
 ]
 Bias = Annotated[bool, _training("--bias", "Train a bias of each output word too.")]

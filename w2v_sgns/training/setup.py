@@ -72,13 +72,16 @@ def backend_for(
     threads: int,
     window: int | None,
 ) -> HogwildBackend | BatchBackend:
-    """Return the backend of the objective: products for the softmax and shared noise."""
+    """Return the backend of the objective: products for the softmaxes and shared noise."""
     from w2v_sgns.training.backends import HogwildBackend
     from w2v_sgns.training.batches import SharedNoiseBackend, SoftmaxBackend
+    from w2v_sgns.training.inbatch import InBatchBackend
 
     kind: type[HogwildBackend | BatchBackend] = HogwildBackend
     if config.objective == "softmax":
         kind = SoftmaxBackend
+    elif config.objective == "inbatch":
+        kind = InBatchBackend
     elif config.in_batches:
         kind = SharedNoiseBackend
     return kind(E, Ep, data=data, config=config, schedule=schedule, threads=threads, window=window)
@@ -95,9 +98,11 @@ def training_data(
     from w2v_sgns import sampling
     from w2v_sgns.training.backends import TrainingData
 
-    q = sampling.noise_distribution(counts, config.noise_exponent or 0.0)
     sample = sampling.effective_sample(config.sample, tokens_in_all or len(tokens))
     kept = sampling.keep_probabilities(counts, sample)
+    q = sampling.noise_distribution(counts, config.noise_exponent or 0.0)
+    if config.objective == "inbatch":  # what stands in a batch: words as often as they are kept
+        q = np.maximum(counts * kept / (counts @ kept), np.finfo(np.float64).tiny)
     return TrainingData(
         tokens=tokens,
         keep=sampling.keep_thresholds(kept),

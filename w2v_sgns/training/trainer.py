@@ -279,18 +279,19 @@ def _changes(corpus: Corpus, plan: Plan) -> list[str]:
 
 
 def _costs(corpus: Corpus, plan: Plan, state: State, make: Callable[..., Any]) -> list[str]:
-    """Return what the softmax will cost; refuse what takes hours, without --force.
+    """Return what a softmax will cost; refuse what takes hours, without --force.
 
     Measured on the matrices themselves, at rate zero.
     """
     config, epochs = plan.config, plan.config.epochs - state.epoch
-    if config.objective != "softmax" or not epochs:
+    if not config.without_noise or not epochs:
         return []
     still = make(corpus, held=corpus.store)[0]
     still.warm_up()
     rate = still.tokens_per_second(MEASURED)
     tokens = corpus.stats.tokens_kept
     cost = softmax_cost(corpus.vocabulary, tokens, config, epochs=epochs, rate=rate)
+    assert cost is not None  # a softmax
     check_cost(cost, force=plan.options.force)
     return [cost.text]
 
