@@ -179,9 +179,7 @@ def test_wrong_references_are_told_apart(make: Any) -> None:
         assert distance(ours, case.twin(step)[0]) > 100 * EXACT, name
 
 
-def test_an_epoch_in_pieces_is_the_epoch_in_one(
-    make: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_epoch_in_pieces_is_the_epoch_in_one(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     if make.__name__ == "cuda":
         monkeypatch.setattr("w2v_sgns.training.cuda.backend.IN_FLIGHT", 1)
     case = Case(text=sparse_text(3, 3), config=config(window=3), kept_share=0.9)

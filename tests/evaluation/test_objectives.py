@@ -14,11 +14,14 @@ from typer.testing import CliRunner
 
 from w2v_sgns import TrainConfig
 from w2v_sgns.cli.app import app
+from w2v_sgns.config import RunOptions
+from w2v_sgns.corpus.inputs import open_source
 from w2v_sgns.errors import ConfigError, CorpusError, DivergenceError
 from w2v_sgns.evaluation import objectives as comparing
-from w2v_sgns.evaluation.ground import log_likelihood, split
+from w2v_sgns.evaluation.ground import Ground, log_likelihood, split
 from w2v_sgns.evaluation.objectives import compare_objectives
 from w2v_sgns.objectives.readout import log_probabilities
+from w2v_sgns.training.trainer import counted, selection_of
 
 P = np.array([[0.5, 0.3, 0.2], [0.1, 0.6, 0.3]])
 LOG_Q = np.log([0.6, 0.3, 0.1])
@@ -29,7 +32,9 @@ OPTIMA = {
     "nce": np.log(P),
     "nce-sigmoid": np.log(P / (1 - P)),
     "softmax": np.log(P) + SHIFT,
+    "inbatch": np.log(P) - LOG_Q + SHIFT,
 }
+ALIKE = ({"nce", "softmax"}, {"sgns", "inbatch"})  # one readout
 LINES = [[f"w{6 * (n % 4) + (m * m + n) % 6}" for m in range(9)] for n in range(300)]
 SMALL = TrainConfig(dim=8, min_count=1, epochs=2, sample=0)
 
@@ -38,8 +43,8 @@ SMALL = TrainConfig(dim=8, min_count=1, epochs=2, sample=0)
 def test_at_its_optimum_every_objective_reads_out_p(objective: str) -> None:
     found = np.exp(log_probabilities(objective, OPTIMA[objective], LOG_Q))
     assert found == pytest.approx(P, abs=1e-12)
-    for other in OPTIMA:  # another readout gives something else, but for nce and softmax
-        same = objective == other or {objective, other} == {"nce", "softmax"}
+    for other in OPTIMA:  # another readout gives something else, but for these
+        same = objective == other or {objective, other} in ALIKE
         wrong = np.exp(log_probabilities(other, OPTIMA[objective], LOG_Q))
         assert same == (np.abs(wrong - P).max() < 1e-12), other
 
@@ -79,10 +84,11 @@ def test_the_held_out_end_is_not_trained_on() -> None:
         split(tokens[:30], 0.02)
 
 
-def test_softmax_learns_what_a_word_says_about_the_next() -> None:
+@pytest.mark.parametrize("objective", ["softmax", "inbatch"])
+def test_a_softmax_learns_what_a_word_says_about_the_next(objective: str) -> None:
     """Six words of four groups: a model that knows the group reaches about log(1/6)."""
     said: list[str] = []
-    found = compare_objectives(LINES, SMALL, objectives=["softmax"], threads=1, say=said.append)
+    found = compare_objectives(LINES, SMALL, objectives=[objective], threads=1, say=said.append)
     (leg,) = found.legs
     assert leg.likelihood > found.unigram + 0.5
     assert leg.likelihood < 0
@@ -114,6 +120,22 @@ def test_a_rate_that_diverges_is_not_used(monkeypatch: pytest.MonkeyPatch) -> No
         compare_objectives(LINES, SMALL, objectives=["softmax"], threads=1)
 
 
+def test_word_frequencies_are_those_that_subsampling_leaves() -> None:
+    often = [["the", word] for line in LINES for word in line]
+    config = replace(SMALL, sample=0.01)
+    source = open_source(often, config)
+    with counted(source, RunOptions(threads=1), **selection_of(config)) as corpus:
+        ground = Ground(corpus, config, holdout=0.05, threads=1)
+    assert corpus.vocabulary.counts is not None
+    kept = []
+    for count in corpus.vocabulary.counts.tolist():
+        ratio = 0.01 * 5400 / count
+        kept.append(count * min(1, math.sqrt(ratio) + ratio))
+    assert kept[0] < corpus.vocabulary.counts[0] / 2, "the most frequent word is thinned out"
+    expected = np.mean([math.log(kept[target] / sum(kept)) for target in ground.targets])
+    assert ground.unigram() == pytest.approx(expected)
+
+
 class MadeTrial:
     """A training whose outcome is known: `tenth` and `whole` say it by the rate."""
 
@@ -135,13 +157,18 @@ class MadeTrial:
     [
         # the best of three lies between the others
         ({0.0125: -3, 0.05: -1, 0.2: -2}, {0.05: -1}, [0.0125, 0.05, 0.2], 0.05),
-        # at the low end: two further rates, no more
+        # at the low end: no further, such runs have learned nothing
+        ({0.0125: -1, 0.05: -2, 0.2: -3}, {0.0125: -1}, [0.0125, 0.05, 0.2], 0.0125),
+        # all diverge: further down, two rates at most
+        ({0.003125: -3}, {0.003125: -1}, [0.003125, 0.0125, 0.05, 0.2], 0.003125),
         (
-            {0.2: -3, 0.05: -2, 0.0125: -1.5, 0.003125: -1.2, 0.00078125: -1.1},
+            {0.00078125: -1.1},
             {0.00078125: -1},
             [0.00078125, 0.003125, 0.0125, 0.05, 0.2],
             0.00078125,
         ),
+        # equally good: the higher one; no lower one, which is equal too
+        ({0.0125: -2.0003, 0.05: -2.0005, 0.2: -2.1}, {0.05: -1}, [0.0125, 0.05, 0.2], 0.05),
         # at the high end: one further, which is worse
         ({0.0125: -3, 0.05: -2, 0.2: -1, 0.8: -4}, {0.2: -1}, [0.0125, 0.05, 0.2, 0.8], 0.2),
         # diverges on all of the text: the next lower, and below all that were tried
@@ -149,7 +176,7 @@ class MadeTrial:
         ({0.0125: -3, 0.05: -1}, {0.003125: -2}, [0.0125, 0.05, 0.2], 0.003125),
     ],
 )
-def test_rates_are_searched_beyond_an_end_and_lowered_where_the_run_diverges(
+def test_rates_are_searched_beyond_the_highest_and_lowered_where_the_run_diverges(
     tenth: dict[float, float],
     whole: dict[float, float],
     tried: list[float],

@@ -78,10 +78,10 @@ def compare(
     """Train several objectives on one corpus and judge them by one yardstick.
 
     Each runs at three learning rates on a tenth of the text, and up to two
-    more where the best is the lowest or highest; the best by the held-out end
-    is used, or a lower one if it diverges on all of the text. The yardstick
-    is the mean of log P(target | center) over held-out pairs, normalised over
-    all words. Nothing but the picture is written.
+    more where the highest is the best; the best by the held-out end is used,
+    or a lower one if that diverges on all of the text. The yardstick is the
+    mean of log P(target | center) over held-out pairs, normalised over all
+    words. Nothing but the picture is written.
     """
     from w2v_sgns.corpus.inputs import open_paths
     from w2v_sgns.evaluation.files import read_questions

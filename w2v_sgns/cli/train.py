@@ -31,6 +31,7 @@ from w2v_sgns.cli.train_options import (
     ALIASES,
     Bias,
     CheckpointEvery,
+    Cluster,
     Collisions,
     Device,
     Dim,
@@ -63,6 +64,8 @@ from w2v_sgns.cli.train_options import (
     SharedNoise,
     StopAfter,
     Streams,
+    SyncType,
+    SyncWords,
     VocabFormat,
     Window,
 )
@@ -133,6 +136,9 @@ def train(
     threads: ThreadsOption = RunOptions.threads,
     device: Device = RunOptions.device,
     streams: Streams = RunOptions.streams,
+    cluster: Cluster = None,
+    sync_words: SyncWords = None,
+    sync_type: SyncType = RunOptions.sync_type,
     memory: MemoryOption = None,
     log_json: LogJson = None,
     plot: Plot = None,
@@ -145,7 +151,7 @@ def train(
 
     With one thread, the same command gives the same file, byte for byte.
     With more, the threads race on purpose and the vectors vary a little;
-    --objective softmax and --shared-noise batch have the same vectors on any number.
+    --objective softmax or inbatch and --shared-noise batch have the same vectors on any.
     """
     settings = _settings(context)
     if corpus is None and resume is None:

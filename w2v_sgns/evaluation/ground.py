@@ -88,8 +88,12 @@ class Ground:
         return centers[chosen], targets[chosen]
 
     def unigram(self) -> float:
-        """Return the mean of log P(target), from the counts of all the text."""
-        return float(np.log(self.counts[self.targets] / self.counts.sum()).mean())
+        """Return the mean of log P(target), from how often subsampling keeps each word."""
+        from w2v_sgns.sampling import effective_sample, keep_probabilities
+
+        sample = effective_sample(self.config.sample, len(self.tokens))
+        kept = self.counts * keep_probabilities(self.counts, sample)
+        return float(np.log(kept[self.targets] / kept.sum()).mean())
 
     @property
     def tenth(self) -> Tokens:
@@ -116,7 +120,8 @@ class Trial:
         from w2v_sgns.training.setup import backend_for, initial_matrices, training_data
 
         self.ground, self.epochs = ground, epochs
-        shared = "window" if objective == "softmax" else ground.config.shared_noise
+        noiseless = TrainConfig(objective=objective).without_noise
+        shared = "window" if noiseless else ground.config.shared_noise
         self.config = replace(
             ground.config,
             objective=objective,

@@ -24,7 +24,8 @@ __all__ = ["Comparison", "Leg", "compare_objectives"]
 
 STEP = 4  # between two rates
 RATES = (0.0125, 0.05, 0.2)  # tried on a tenth of the text
-FURTHER = 2  # rates more at most, where the best is the lowest or the highest
+FURTHER = 2  # rates more at most, where the best is the highest or all diverge
+TIE = 1e-3  # likelihoods no further apart are equal: the higher rate learns sooner
 Say = Callable[[str], None]
 
 
@@ -140,10 +141,11 @@ def _leg(
     """Search a rate, train at it; where that diverges on all of the text, at the next lower."""
     tried, speed = _searched(ground, objective, say)
     epochs, tokens = ground.length(seconds, speed)
-    if not _usable(tried):
-        rates = f"{min(tried):g} to {max(tried):g}"
-        raise DivergenceError(f"{objective} diverged at every rate from {rates}")
-    for lr in _candidates(tried):
+    rates = _candidates(tried)
+    if not rates:
+        lowest, highest = min(tried), max(tried)
+        raise DivergenceError(f"{objective} diverged at every rate from {lowest:g} to {highest:g}")
+    for lr in rates:
         run = Trial(ground, objective, lr, tokens, epochs=epochs)
         likelihood = run.train(seconds)
         say(f"{objective}: lr {lr:g} on all: {_shown(likelihood)} after {run.seconds:.1f} s")
@@ -168,14 +170,14 @@ def _leg(
 def _searched(ground: Ground, objective: str, say: Say) -> tuple[dict[float, float], float]:
     """Return the likelihood of every rate tried on a tenth of the text, and the words/s.
 
-    Three rates, and further ones, at most `FURTHER`, while the best is the lowest or the highest.
+    Three rates, and further ones, at most `FURTHER`, while the best is the highest or all diverge.
     """
     tried: dict[float, float] = {}
     speed = 0.0
     waiting = list(RATES)
     while waiting:
         lr = waiting.pop(0)
-        run = Trial(ground, objective, lr, ground.tenth, epochs=1)
+        run = Trial(ground, objective, lr, ground.tenth, epochs=ground.config.epochs)
         tried[lr] = run.train(None)
         speed = max(speed, run.words_per_second)
         say(f"{objective}: lr {lr:g} on a tenth: {_shown(tried[lr])}")
@@ -185,23 +187,31 @@ def _searched(ground: Ground, objective: str, say: Say) -> tuple[dict[float, flo
 
 
 def _beyond(tried: dict[float, float]) -> list[float]:
-    """Return the rate beyond the end of what was tried, where the best lies at that end."""
-    usable = _usable(tried)
-    best = max(usable, key=lambda lr: tried[lr], default=min(tried))
-    if best == min(tried):
-        return [best / STEP]
+    """Return the rate beyond the end of what was tried, where the search has to go on.
+
+    Not below the lowest rate that stays finite: at rates so low that nothing is learned the
+    frequencies that a readout holds are all there is, and that is hard to beat by a short run.
+    """
+    best = _best(tried)
+    if best is None:
+        return [min(tried) / STEP]
     return [best * STEP] if best == max(tried) else []
 
 
-def _usable(tried: dict[float, float]) -> list[float]:
-    return [lr for lr in tried if not math.isnan(tried[lr])]
+def _best(tried: dict[float, float]) -> float | None:
+    """Return the rate with the highest likelihood, of equal ones the highest; None: none."""
+    usable = {lr: likelihood for lr, likelihood in tried.items() if not math.isnan(likelihood)}
+    least = max(usable.values(), default=0.0) - TIE
+    return max((lr for lr, likelihood in usable.items() if likelihood >= least), default=None)
 
 
 def _candidates(tried: dict[float, float]) -> list[float]:
-    """Return the best rate and then lower ones, downwards."""
-    best = max(_usable(tried), key=lambda lr: tried[lr])
-    lower = sorted((lr for lr in _usable(tried) if lr <= best), reverse=True)
-    return [*lower, lower[-1] / STEP]
+    """Return the best rate and then lower ones, downwards; nothing where there is none."""
+    best = _best(tried)
+    if best is None:
+        return []
+    lower = [lr for lr in tried if lr <= best and not math.isnan(tried[lr])]
+    return [*sorted(lower, reverse=True), min(lower) / STEP]
 
 
 def _shown(likelihood: float) -> str:

@@ -16,9 +16,11 @@ from w2v_sgns.training.devices import Device, cuda_device
 from w2v_sgns.training.setup import cpu_backend, settled
 
 if TYPE_CHECKING:
+    from w2v_sgns.cluster.start import Nodes
     from w2v_sgns.corpus import Corpus
     from w2v_sgns.kernels.matrices import Matrix
     from w2v_sgns.training.backends import Backend
+    from w2v_sgns.training.events import Progress
     from w2v_sgns.training.schedule import Schedule
 
 __all__ = ["Placement", "asked_device", "placed"]
@@ -37,12 +39,22 @@ class Placement:
     threads: int
     device: Device | None = None
     streams: int = 0
+    nodes: Nodes | None = None  # machines of a cluster
     note: str = ""  # what to say about the choice
 
     def backend(
-        self, E: Matrix, Ep: Matrix, corpus: Corpus, config: TrainConfig, *, window: int | None
+        self,
+        E: Matrix,
+        Ep: Matrix,
+        corpus: Corpus,
+        config: TrainConfig,
+        *,
+        window: int | None,
+        say: Progress,
     ) -> tuple[Backend, Schedule]:
         """Return what trains on this corpus, and its learning rates."""
+        if self.nodes is not None:
+            return self.nodes.backend(E, Ep, corpus, say)
         if self.device is None:
             return cpu_backend(E, Ep, corpus, config, threads=self.threads, window=window)
         from w2v_sgns.training.cuda.backend import CudaBackend
@@ -63,6 +75,8 @@ class Placement:
     @property
     def provenance(self) -> dict[str, Any]:
         """What a model remembers of it, beside the threads."""
+        if self.nodes is not None:
+            return {"device": "cpu", "nodes": self.nodes.engine.size, "deterministic": False}
         if self.device is None:
             return {"device": "cpu"}
         return {"device": "cuda", "streams": self.streams, "deterministic": self.streams == 1}
@@ -75,16 +89,16 @@ def asked_device(options: RunOptions, config: TrainConfig) -> Device | None:
         ConfigError: --device cuda for what only the CPU trains.
         ResourceError: --device cuda, and none is usable: one sentence says what is missing.
     """
-    if options.device == "cpu":
+    if options.device == "cpu" or options.cluster is not None:
         return None
     if config.in_batches:
         if options.device == "auto":
             return None
-        what = "--objective softmax" if config.objective == "softmax" else "--shared-noise batch"
-        raise ConfigError(
-            f"{what} trains on the CPU alone: give --device cpu, or another "
-            f"{'--objective' if config.objective == 'softmax' else '--shared-noise window'}"
-        )
+        what = f"--objective {config.objective}"
+        instead = "--objective sgns or nce"
+        if not config.without_noise:
+            what, instead = "--shared-noise batch", "--shared-noise window"
+        raise ConfigError(f"{what} trains on the CPU alone: give --device cpu, or {instead}")
     try:
         return cuda_device()
     except ResourceError:
@@ -94,9 +108,16 @@ def asked_device(options: RunOptions, config: TrainConfig) -> Device | None:
 
 
 def placed(
-    device: Device | None, options: RunOptions, corpus: Corpus, config: TrainConfig, threads: int
+    device: Device | None,
+    options: RunOptions,
+    corpus: Corpus,
+    config: TrainConfig,
+    threads: int,
+    nodes: Nodes | None = None,
 ) -> Placement:
     """Return where a counted corpus is trained: see :func:`asked_device` for `device`."""
+    if nodes is not None:
+        return Placement(threads=threads, nodes=nodes)
     if device is None:
         note = "--device auto: the CPU, no GPU can train this" if options.device == "auto" else ""
         return Placement(threads=threads, note=note)

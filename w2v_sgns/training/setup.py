@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from w2v_sgns.config import TrainConfig
+from w2v_sgns.config import RunOptions, TrainConfig
 from w2v_sgns.training.schedule import Schedule
 
 if TYPE_CHECKING:
+    from w2v_sgns.cluster.start import Nodes
     from w2v_sgns.corpus import Corpus
     from w2v_sgns.corpus.store import TokenStore
     from w2v_sgns.kernels.matrices import Matrix
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "backend_for",
+    "cluster_nodes",
     "cpu_backend",
     "initial_matrices",
     "matrices_for",
@@ -26,6 +29,15 @@ __all__ = [
     "settled",
     "training_data",
 ]
+
+
+def cluster_nodes(options: RunOptions, config: TrainConfig) -> AbstractContextManager[Nodes | None]:
+    """Return the machines to train on; None in it for this one alone."""
+    if options.cluster is None:
+        return nullcontext()
+    from w2v_sgns.cluster.start import Nodes
+
+    return Nodes(options, config)
 
 
 def cpu_backend(
@@ -69,13 +81,16 @@ def backend_for(
     threads: int,
     window: int | None,
 ) -> HogwildBackend | BatchBackend:
-    """Return the backend of the objective: products for the softmax and shared noise."""
+    """Return the backend of the objective: products for the softmaxes and shared noise."""
     from w2v_sgns.training.backends import HogwildBackend
     from w2v_sgns.training.batches import SharedNoiseBackend, SoftmaxBackend
+    from w2v_sgns.training.inbatch import InBatchBackend
 
     kind: type[HogwildBackend | BatchBackend] = HogwildBackend
     if config.objective == "softmax":
         kind = SoftmaxBackend
+    elif config.objective == "inbatch":
+        kind = InBatchBackend
     elif config.in_batches:
         kind = SharedNoiseBackend
     return kind(E, Ep, data=data, config=config, schedule=schedule, threads=threads, window=window)
@@ -92,9 +107,11 @@ def training_data(
     from w2v_sgns import sampling
     from w2v_sgns.training.backends import TrainingData
 
-    q = sampling.noise_distribution(counts, config.noise_exponent or 0.0)
     sample = sampling.effective_sample(config.sample, tokens_in_all or len(tokens))
     kept = sampling.keep_probabilities(counts, sample)
+    q = sampling.noise_distribution(counts, config.noise_exponent or 0.0)
+    if config.objective == "inbatch":  # what stands in a batch: words as often as they are kept
+        q = np.maximum(counts * kept / (counts @ kept), np.finfo(np.float64).tiny)
     return TrainingData(
         tokens=tokens,
         keep=sampling.keep_thresholds(kept),

@@ -38,7 +38,7 @@ from w2v_sgns.training.needs import (
 from w2v_sgns.training.placement import Placement, asked_device, placed
 from w2v_sgns.training.resume import Plan, asked_of, check_corpus, planned
 from w2v_sgns.training.run import Run
-from w2v_sgns.training.setup import cpu_backend, initial_matrices, output_bias
+from w2v_sgns.training.setup import cluster_nodes, cpu_backend, initial_matrices, output_bias
 from w2v_sgns.training.signals import StopRequest
 from w2v_sgns.training.state import State, Sums
 
@@ -100,6 +100,7 @@ def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
         CurvePlot(options.plot, watch, force=options.force or resumed) as drawn,
         JsonLog(options.log_json, config, drawn, append=resumed) as say,
         when_compiling(_once(lambda: say(Event(phase="compile")))),
+        cluster_nodes(options, config) as nodes,
         counted(source, options, say, **_selection(plan, given)) as text,
     ):
         say(Event(phase="corpus", corpus=text, threads=threads, asked=options.threads))
@@ -107,7 +108,7 @@ def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
         _save_vocabulary(text, options)
         replaces = options.force or plan.replaces
         asked = asked_of(source, options, threads, replaces=replaces)
-        placement = placed(device, options, text, config, threads)
+        placement = placed(device, options, text, config, threads, nodes)
         return _fit(text, plan, given, placement, asked, say)
 
 
@@ -237,7 +238,7 @@ def _fit(
         )
         | placement.provenance,
     )
-    backend, schedule = placement.backend(state.E, state.Ep, corpus, config, window=window)
+    backend, schedule = placement.backend(state.E, state.Ep, corpus, config, window=window, say=say)
     model.output_bias = state.bias
     if state.frozen is not None:
         backend.after_chunk = state.frozen.restore
@@ -279,18 +280,19 @@ def _changes(corpus: Corpus, plan: Plan) -> list[str]:
 
 
 def _costs(corpus: Corpus, plan: Plan, state: State, make: Callable[..., Any]) -> list[str]:
-    """Return what the softmax will cost; refuse what takes hours, without --force.
+    """Return what a softmax will cost; refuse what takes hours, without --force.
 
     Measured on the matrices themselves, at rate zero.
     """
     config, epochs = plan.config, plan.config.epochs - state.epoch
-    if config.objective != "softmax" or not epochs:
+    if not config.without_noise or not epochs:
         return []
     still = make(corpus, held=corpus.store)[0]
     still.warm_up()
     rate = still.tokens_per_second(MEASURED)
     tokens = corpus.stats.tokens_kept
     cost = softmax_cost(corpus.vocabulary, tokens, config, epochs=epochs, rate=rate)
+    assert cost is not None  # a softmax
     check_cost(cost, force=plan.options.force)
     return [cost.text]
 
