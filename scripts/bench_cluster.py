@@ -65,7 +65,7 @@ def trained(corpus: Corpus, nodes: int, rule: str, args: Any, seed: int) -> tupl
             start=config.lr, end=config.final_lr, tokens=len(tokens), epochs=config.epochs
         ),
         say=lambda event: print(event.text, file=sys.stderr, flush=True),
-        sync_words=args.sync_words,
+        sync_words=args.sync_words if nodes > 1 else len(tokens),  # one node has nothing to merge
     )
     try:
         backend.warm_up()

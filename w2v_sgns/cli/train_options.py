@@ -203,6 +203,33 @@ Force = Annotated[
         panel=RUN,
     ),
 ]
+Cluster = Annotated[
+    str | None,
+    option(
+        "--cluster",
+        "Train on all machines of this Ray cluster: HOST:PORT, or auto (extra: cluster).",
+        panel=RUN,
+        metavar="ADDRESS",
+    ),
+]
+SyncWords = Annotated[
+    int | None,
+    option(
+        "--sync-words",
+        "Merge the machines' vectors after so many words of each; else as often as is cheap.",
+        panel=RUN,
+        metavar="N",
+    ),
+]
+SyncType = Annotated[
+    str,
+    option(
+        "--sync-type",
+        "How vectors travel between machines.",
+        panel=RUN,
+        metavar="int8|float32",
+    ),
+]
 DryRun = Annotated[
     bool, option("--dry-run", "Count, say what training would take, write nothing.", panel=RUN)
 ]

@@ -172,9 +172,9 @@ class ClusterBackend:
 
     def _trained(self, stretch: _Stretch, tick: Callable[[], Any]) -> list[Totals]:
         """Train one round; a node that is lost in it is put back and trains it again."""
-        begun, watch = time.perf_counter(), self._watch(tick)
-        found: dict[int, Totals] = {}
+        begun, found = time.perf_counter(), dict[int, Totals]()
         while waiting := [rank for rank in range(self.engine.size) if rank not in found]:
+            watch = self._watch(waiting, tick)
             try:
                 done = self.engine.call("train", *stretch, ranks=waiting, watch=watch)
                 found |= dict(zip(waiting, done, strict=True))
@@ -184,8 +184,8 @@ class ClusterBackend:
         self.cost.trained += time.perf_counter() - begun
         return [found[rank] for rank in range(self.engine.size)]
 
-    def _watch(self, tick: Callable[[], Any]) -> Watch:
-        """Return what is called while the nodes train: ticks, and ends the round of slow ones."""
+    def _watch(self, ranks: list[int], tick: Callable[[], Any]) -> Watch:
+        """Return what is called while nodes train: ticks, and ends the round of slow ones."""
         begun, half = time.perf_counter(), 0.0
         told: set[int] = set()
 
@@ -193,12 +193,12 @@ class ClusterBackend:
             nonlocal half
             tick()
             spent = time.perf_counter() - begun
-            if 2 * len(done) < self.engine.size:
+            if 2 * len(done) < len(ranks):
                 return
             half = half or spent
             if spent < PATIENCE * max(half, LEAST_PATIENCE):
                 return
-            for rank in set(range(self.engine.size)) - done - told:
+            for rank in set(ranks) - done - told:
                 told.add(rank)
                 self.engine.stop(rank)
                 self._note(f"node {rank} is slow: its round ends here, the rest of it is left out")
@@ -309,6 +309,7 @@ class ClusterBackend:
         cost.merges, cost.seconds = cost.merges + 1, cost.seconds + seconds
         dim, size = settings.config.dim, self.engine.size
         cost.bytes += sync_bytes(rows, dim, size, int8=settings.int8)
+        self._say(Event(phase="merge", nodes=size, sent=cost.bytes, merging=cost.share))
 
     def _note(self, text: str) -> None:
         self._say(Event(phase="note", text=text))

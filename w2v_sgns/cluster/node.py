@@ -5,6 +5,7 @@ Knows no other node: what it gives and takes goes through an engine.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +17,7 @@ from w2v_sgns.cluster.deltas import Block, pack, unpack_into
 from w2v_sgns.cluster.merge import Spectrum, curvature, merged
 from w2v_sgns.cluster.pace import FIRST_ROWS
 from w2v_sgns.config import TrainConfig
+from w2v_sgns.machine import allowed_threads
 
 if TYPE_CHECKING:
     from w2v_sgns.training.backends import Totals
@@ -37,7 +39,7 @@ class Settings:
     counts: npt.NDArray[np.int64]  # (V,)
     tokens: int  # of all nodes, an epoch
     chunks: int  # the same in chunks: the unit of progress
-    threads: int  # of each node
+    threads: int  # of each node; 0: all that its process may use
     int8: bool = True
 
 
@@ -101,7 +103,7 @@ class Node:
         schedule = Schedule(
             start=start, end=end, tokens=len(self._data.tokens), epochs=config.epochs
         )
-        threads = settings.threads
+        threads = settings.threads or allowed_threads()
         return backend_for(
             *self.replica, self._data, config, schedule, threads=threads, window=None
         )
@@ -242,6 +244,10 @@ class Node:
     def rows(self) -> tuple[Matrix, Matrix]:
         """Return E and Ep as last merged, (V, d)."""
         return self.base[0], self.base[1]
+
+    def process(self) -> int:
+        """Return the id of the process that this node is in."""
+        return os.getpid()
 
     def where(self) -> int:
         """Return the version."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from w2v_sgns.config import TrainConfig
+from w2v_sgns.config import RunOptions, TrainConfig
 from w2v_sgns.training.schedule import Schedule
 
 if TYPE_CHECKING:
+    from w2v_sgns.cluster.start import Nodes
     from w2v_sgns.corpus import Corpus
     from w2v_sgns.corpus.store import TokenStore
     from w2v_sgns.kernels.matrices import Matrix
@@ -19,12 +21,22 @@ if TYPE_CHECKING:
 
 __all__ = [
     "backend_for",
+    "cluster_nodes",
     "cpu_backend",
     "initial_matrices",
     "matrices_for",
     "output_bias",
     "training_data",
 ]
+
+
+def cluster_nodes(options: RunOptions, config: TrainConfig) -> AbstractContextManager[Nodes | None]:
+    """Return the machines to train on; None in it for this one alone."""
+    if options.cluster is None:
+        return nullcontext()
+    from w2v_sgns.cluster.start import Nodes
+
+    return Nodes(options, config)
 
 
 def cpu_backend(

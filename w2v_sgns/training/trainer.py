@@ -37,13 +37,15 @@ from w2v_sgns.training.needs import (
 )
 from w2v_sgns.training.resume import Plan, asked_of, check_corpus, planned
 from w2v_sgns.training.run import Run
-from w2v_sgns.training.setup import cpu_backend, initial_matrices, output_bias
+from w2v_sgns.training.setup import cluster_nodes, cpu_backend, initial_matrices, output_bias
 from w2v_sgns.training.signals import StopRequest
 from w2v_sgns.training.state import State, Sums
 
 if TYPE_CHECKING:
+    from w2v_sgns.cluster.start import Nodes
     from w2v_sgns.corpus import Corpus
     from w2v_sgns.corpus.source import Source
+    from w2v_sgns.training.backends import Backend
 
 __all__ = ["train", "train_plan"]
 
@@ -98,6 +100,7 @@ def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
         CurvePlot(options.plot, watch, force=options.force or resumed) as drawn,
         JsonLog(options.log_json, config, drawn, append=resumed) as say,
         when_compiling(_once(lambda: say(Event(phase="compile")))),
+        cluster_nodes(options, config) as nodes,
         counted(source, options, say, **_selection(plan, given)) as text,
     ):
         say(Event(phase="corpus", corpus=text, threads=threads, asked=options.threads))
@@ -105,7 +108,7 @@ def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
         _save_vocabulary(text, options)
         replaces = options.force or plan.replaces
         asked = asked_of(source, options, threads, replaces=replaces)
-        return _fit(text, plan, given, threads, asked, say)
+        return _fit(text, plan, given, threads, asked, say, nodes)
 
 
 def _outputs(plan: Plan) -> dict[str, Path | str | None]:
@@ -208,6 +211,7 @@ def _fit(
     threads: int,
     asked: dict[str, Any],
     say: Progress,
+    nodes: Nodes | None,
 ) -> Model:
     """Allocate, run the epochs that are left, save; return the finite model."""
     config, options, checkpoint = plan.config, plan.options, plan.checkpoint
@@ -228,7 +232,12 @@ def _fit(
             checkpoint.model.provenance if checkpoint else _provenance(corpus, config, threads)
         ),
     )
-    backend, schedule = make(corpus)
+    backend: Backend
+    if nodes is None:
+        backend, schedule = make(corpus)
+    else:
+        backend, schedule = nodes.backend(state.E, state.Ep, corpus, say)
+        model.provenance |= {"nodes": nodes.engine.size, "deterministic": False}
     model.output_bias = state.bias
     if state.frozen is not None:
         backend.after_chunk = state.frozen.restore
