@@ -21,6 +21,7 @@ import numpy as np
 from w2v_sgns.cluster.backend import ClusterBackend
 from w2v_sgns.cluster.local import LocalEngine
 from w2v_sgns.cluster.node import Merge, Node, Settings
+from w2v_sgns.cluster.shares import SentShares
 from w2v_sgns.config import TrainConfig
 from w2v_sgns.corpus import load_corpus
 from w2v_sgns.corpus.stats import Corpus
@@ -60,7 +61,7 @@ def trained(corpus: Corpus, nodes: int, rule: str, args: Any, seed: int) -> tupl
             threads=1,
             int8=not args.float32,
         ),
-        shards=np.array_split(tokens, nodes),
+        shares=SentShares(tokens, nodes),
         schedule=Schedule(
             start=config.lr, end=config.final_lr, tokens=len(tokens), epochs=config.epochs
         ),

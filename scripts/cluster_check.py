@@ -34,6 +34,7 @@ from w2v_sgns.cluster.backend import ClusterBackend
 from w2v_sgns.cluster.local import LocalEngine
 from w2v_sgns.cluster.node import Settings
 from w2v_sgns.cluster.ray import RayEngine
+from w2v_sgns.cluster.shares import SentShares
 from w2v_sgns.config import TrainConfig
 from w2v_sgns.corpus import load_corpus
 from w2v_sgns.corpus.stats import Corpus
@@ -76,7 +77,7 @@ def backend_of(engine: Any, corpus: Corpus, config: TrainConfig, sync_words: int
             chunks=-(-len(tokens) // CHUNK),
             threads=1,
         ),
-        shards=np.array_split(tokens, engine.size),
+        shares=SentShares(tokens, engine.size),
         schedule=Schedule(
             start=config.lr, end=config.final_lr, tokens=len(tokens), epochs=config.epochs
         ),

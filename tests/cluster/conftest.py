@@ -11,6 +11,7 @@ import pytest
 from w2v_sgns.cluster.backend import ClusterBackend
 from w2v_sgns.cluster.local import LocalEngine
 from w2v_sgns.cluster.node import Node, Settings
+from w2v_sgns.cluster.shares import SentShares
 from w2v_sgns.config import TrainConfig
 from w2v_sgns.training.schedule import Schedule
 from w2v_sgns.training.setup import initial_matrices
@@ -47,7 +48,6 @@ class Runs:
         config = replace(self.config, **options.pop("config", {}))
         E, Ep = initial_matrices(WORDS, config)
         self.notes: list[str] = []
-        shards = np.array_split(self.tokens, engine.size)
         return ClusterBackend(
             E,
             Ep,
@@ -60,7 +60,7 @@ class Runs:
                 threads=1,
                 int8=options.pop("int8", True),
             ),
-            shards=shards,
+            shares=SentShares(self.tokens, engine.size),
             schedule=Schedule(
                 start=config.lr,
                 end=config.final_lr,

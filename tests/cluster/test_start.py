@@ -96,7 +96,7 @@ def test_what_the_rule_was_not_made_for_is_refused_before_counting(
 
 def test_a_short_text_is_refused(two_nodes: list[LocalEngine]) -> None:
     lines = [["a", "b", "c", "d"]] * 100
-    with pytest.raises(CorpusError, match="400 tokens are too few for 2 machines"):
+    with pytest.raises(CorpusError, match="2 machines have 200, 200 tokens, each needs 16,384"):
         train(lines, **SMALL)
 
 

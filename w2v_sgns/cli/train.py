@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperCommand
 
 from w2v_sgns.cli.corpus_options import (
     ColumnOption,
@@ -69,6 +68,7 @@ from w2v_sgns.cli.train_options import (
     VocabFormat,
     Window,
 )
+from w2v_sgns.cli.verb import Verb
 from w2v_sgns.config import DEFAULT_MODEL, RunOptions, TrainConfig
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ if TYPE_CHECKING:
 __all__ = ["ALIASES", "TrainCommand", "train"]
 
 
-class TrainCommand(TyperCommand):
+class TrainCommand(Verb):
     """Reads the older tools' names as ours."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

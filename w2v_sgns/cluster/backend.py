@@ -17,11 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from w2v_sgns.cluster.deltas import sync_bytes
-from w2v_sgns.cluster.engine import Each, Engine, LostNodeError, Watch
+from w2v_sgns.cluster.engine import Engine, LostNodeError, Watch
 from w2v_sgns.cluster.merge import KAPPA, effective_nodes
 from w2v_sgns.cluster.node import Merge, Settings, class_ends
 from w2v_sgns.cluster.pace import Pace, paced, rows_merged
+from w2v_sgns.cluster.shares import Shares
 from w2v_sgns.errors import DivergenceError
+from w2v_sgns.kernels.windows import CHUNK
 from w2v_sgns.training.backends import Tick, Totals
 from w2v_sgns.training.events import Event, Progress
 from w2v_sgns.training.schedule import Schedule
@@ -67,12 +69,12 @@ class ClusterBackend:
         *,
         engine: Engine,
         settings: Settings,
-        shards: list[npt.NDArray[np.uint32]],
+        shares: Shares,
         schedule: Schedule,
         say: Progress,
         sync_words: int | None = None,
     ) -> None:
-        """Take what is trained; `shards`: token ids for each node."""
+        """Take what is trained; `shares`: the nodes' parts of the text."""
         self.matrices, self.engine, self.settings, self.schedule = (
             (E, Ep),
             engine,
@@ -81,7 +83,7 @@ class ClusterBackend:
         )
         self.chunks, self.after_chunk = settings.chunks, lambda: None
         self.kappa, self.cost = KAPPA, Cost()
-        self._shards, self._say, self._sync_words = shards, say, sync_words
+        self._shares, self._say, self._sync_words = shares, say, sync_words
         self._ends = class_ends(len(E))
         # kept tokens of each node since a class of rows was merged, (P, J)
         self._kept = np.zeros((engine.size, len(self._ends)))
@@ -93,7 +95,8 @@ class ClusterBackend:
 
     def warm_up(self) -> None:
         """Give the nodes their shares and the rows, compile, and measure what a merge costs."""
-        speeds = self.engine.call("begin", self.settings, Each(self._shards))
+        self._shares.give(self.engine, range(self.engine.size))
+        speeds = self.engine.call("begin", self.settings)
         self.engine.call("restore", *self.matrices, 0)
         self.pace = self._paced(min(speeds), min(self._merge_seconds() for _ in range(2)))
         self._note(self._plan())
@@ -107,8 +110,7 @@ class ClusterBackend:
         return time.perf_counter() - begun
 
     def _paced(self, speed: float, seconds: float) -> Pace:
-        shortest = min(len(shard) for shard in self._shards)
-        most = min(-(-shortest // 16_384), self.chunks)
+        most = min(-(-min(self._shares.sizes) // CHUNK), self.chunks)
         return paced(
             words=self.settings.tokens // self.engine.size,
             epochs=self.schedule.epochs,
@@ -281,7 +283,8 @@ class ClusterBackend:
         self._note(f"{lost}; its share goes on, from the rows of the last merge")
         for rank in lost.ranks:
             self.engine.revive(rank)
-        self.engine.call("begin", self.settings, Each(self._shards), ranks=lost.ranks)
+        self._shares.give(self.engine, lost.ranks)
+        self.engine.call("begin", self.settings, ranks=lost.ranks)
         others = [rank for rank in range(self.engine.size) if rank not in lost.ranks]
         if not others:
             raise lost

@@ -20,6 +20,10 @@ from w2v_sgns.config import TrainConfig
 from w2v_sgns.machine import allowed_threads
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from w2v_sgns.cluster.share import Kept, Order, Share, Words
+    from w2v_sgns.corpus.sections import Section
     from w2v_sgns.training.backends import Totals
 
 __all__ = ["Merge", "Node", "Settings", "class_ends"]
@@ -69,23 +73,56 @@ class Node:
         self.rank, self.size = rank, size
         self.version = 0  # of the rows: merges since the start
         self._stop = False
+        self._tokens: npt.NDArray[np.uint32] | None = None
+        self._share: Share | None = None
         self._before: tuple[slice, list[Matrix], list[Matrix]] | None = None
 
     def stop(self) -> None:
         """End a training at the next chunk; called while another thread runs it."""
         self._stop = True
 
+    # --- the share of the text
+
+    def take(self, tokens: npt.NDArray[np.uint32]) -> None:
+        """Take token ids that were counted elsewhere."""
+        self._tokens = tokens
+
+    def count(self, order: Order, sections: Sequence[Section]) -> Words:
+        """Count this node's part of the text; see Share."""
+        from w2v_sgns.cluster.share import Share
+
+        self._share = Share(order, sections)
+        return self._share.count()
+
+    def keep(self, arguments: tuple[Any, ...]) -> Kept:
+        """Turn what was counted into token ids; see Share."""
+        assert self._share is not None
+        kept = self._share.keep(*arguments)
+        assert self._share.store is not None
+        self._tokens = self._share.store.tokens
+        return kept
+
+    def end_line(self) -> None:
+        """Have the last token end its line; see Share."""
+        assert self._share is not None
+        self._share.end_line()
+
+    def holds(self) -> bool:
+        """Tell whether the token ids are here."""
+        return self._tokens is not None
+
     # --- before the first merge
 
-    def begin(self, settings: Settings, tokens: npt.NDArray[np.uint32]) -> float:
-        """Take the share of the text, make room, compile; return words a second on this node."""
+    def begin(self, settings: Settings) -> float:
+        """Make room, compile; return words a second on this node."""
         from w2v_sgns.training.setup import matrices_for, training_data
 
         self.settings, config = settings, settings.config
         self.replica = matrices_for(len(settings.counts), config)
         self.base = [np.zeros(m.shape, np.float32) for m in self.replica]
         # kernels are compiled for read-only tokens, as a store's are
-        tokens = tokens.view()
+        assert self._tokens is not None
+        tokens = self._tokens.view()
         tokens.flags.writeable = False
         self._data = training_data(tokens, settings.counts, config, tokens_in_all=settings.tokens)
         self._backend = self._made(config.lr, config.final_lr)

@@ -9,6 +9,7 @@ import numpy as np
 from w2v_sgns.cluster.backend import ClusterBackend
 from w2v_sgns.cluster.engine import Engine
 from w2v_sgns.cluster.node import Settings
+from w2v_sgns.cluster.shares import SentShares, Shares, count_on_nodes
 from w2v_sgns.config import RunOptions, TrainConfig
 from w2v_sgns.errors import ConfigError, CorpusError
 from w2v_sgns.kernels.windows import CHUNK
@@ -17,6 +18,7 @@ from w2v_sgns.training.schedule import Schedule
 
 if TYPE_CHECKING:
     from w2v_sgns.corpus import Corpus
+    from w2v_sgns.corpus.source import Source
     from w2v_sgns.kernels.matrices import Matrix
 
 __all__ = ["Nodes", "check_settings"]
@@ -59,6 +61,30 @@ class Nodes:
         assert options.cluster is not None
         self.options, self.config = options, config
         self.engine: Engine = RayEngine(options.cluster, threads=options.threads)
+        self._shares: Shares | None = None
+
+    def counted(
+        self, source: Source, options: RunOptions, say: Progress, **selection: Any
+    ) -> Corpus:
+        """Have the nodes count a text; what can be read only once, or only here, is counted here.
+
+        Raises:
+            CorpusError, StreamError, VocabularyError: see load_corpus.
+        """
+        from w2v_sgns.config import parse_size
+        from w2v_sgns.corpus.load import wanted_words
+        from w2v_sgns.training.trainer import counted
+
+        if source.arguments is None:
+            return counted(source, options, say, **selection)
+        corpus, self._shares = count_on_nodes(
+            source,
+            self.engine,
+            wanted_words(**({"read_vocab": options.read_vocab} | selection)),
+            threads=options.threads,
+            memory_bytes=None if options.memory is None else parse_size(options.memory),
+        )
+        return corpus
 
     def backend(
         self, E: Matrix, Ep: Matrix, corpus: Corpus, say: Progress
@@ -68,23 +94,21 @@ class Nodes:
         Raises:
             CorpusError: the text is too short to share.
         """
-        config, tokens = self.config, np.asarray(corpus.store.tokens)
-        chunks, size = -(-len(tokens) // CHUNK), self.engine.size
-        if chunks < size:
-            raise CorpusError(
-                f"{len(tokens):,} tokens are too few for {size} machines: each needs {CHUNK:,}; "
-                "train without --cluster"
-            )
+        config, size = self.config, self.engine.size
+        tokens = corpus.stats.tokens_kept
+        shares = self._shares or SentShares(np.asarray(corpus.store.tokens), size)
+        if min(shares.sizes) < CHUNK:
+            raise _too_few(shares.sizes)
         counts = corpus.vocabulary.counts
         assert counts is not None  # a counted corpus
         schedule = Schedule(
-            start=config.lr, end=config.final_lr, tokens=len(tokens), epochs=config.epochs
+            start=config.lr, end=config.final_lr, tokens=tokens, epochs=config.epochs
         )
         settings = Settings(
             config=config,
             counts=counts,
-            tokens=len(tokens),
-            chunks=chunks,
+            tokens=tokens,
+            chunks=-(-tokens // CHUNK),
             threads=self.options.threads,
             int8=self.options.sync_type == "int8",
         )
@@ -93,7 +117,7 @@ class Nodes:
             Ep,
             engine=self.engine,
             settings=settings,
-            shards=np.array_split(tokens, size),
+            shares=shares,
             schedule=schedule,
             say=say,
             sync_words=self.options.sync_words,
@@ -105,3 +129,12 @@ class Nodes:
 
     def __exit__(self, *_: Any) -> None:
         self.engine.close()
+
+
+def _too_few(sizes: list[int]) -> CorpusError:
+    shown = ", ".join(f"{size:,}" for size in sizes[:4]) + (", …" if len(sizes) > 4 else "")
+    return CorpusError(
+        f"{len(sizes)} machines have {shown} tokens, each needs {CHUNK:,}; give a longer text, or "
+        "fewer machines; compressed files, addresses and columns go whole to one machine: give "
+        "at least as many of them, of about the same size"
+    )

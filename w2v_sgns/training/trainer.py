@@ -101,7 +101,9 @@ def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
         JsonLog(options.log_json, config, drawn, append=resumed) as say,
         when_compiling(_once(lambda: say(Event(phase="compile")))),
         cluster_nodes(options, config) as nodes,
-        counted(source, options, say, **_selection(plan, given)) as text,
+        (counted if nodes is None else nodes.counted)(
+            source, options, say, **_selection(plan, given)
+        ) as text,
     ):
         say(Event(phase="corpus", corpus=text, threads=threads, asked=options.threads))
         check_disk(options.output, len(text.vocabulary), config)
