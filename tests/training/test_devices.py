@@ -15,6 +15,7 @@ from w2v_sgns.config import RunOptions, TrainConfig
 from w2v_sgns.errors import ConfigError, ResourceError
 from w2v_sgns.training import devices, placement
 from w2v_sgns.training.devices import Device, compiling, cuda_device, device_errors
+from w2v_sgns.training.placement import Placement
 
 GPU = Device(name="Some GPU", capability=(9, 0), multiprocessors=132, free=1e11, total=1e11)
 
@@ -178,7 +179,18 @@ def test_streams_given_are_streams_used() -> None:
     options = RunOptions(device="cuda", streams=7)
     placed = placement.placed(GPU, options, corpus_of(1000), TrainConfig(), 2)
     assert placed.streams == 7
-    assert placed.provenance == {"device": "cuda", "streams": 7, "deterministic": False}
+    told = placed.added_to({"deterministic": True})
+    assert told == {"device": "cuda", "streams": 7, "deterministic": False}
+
+
+def test_a_run_on_both_remembers_both() -> None:
+    cpu, gpu = Placement(threads=1), Placement(threads=1, device=GPU, streams=1)
+    begun = cpu.added_to({"deterministic": True})
+    both = gpu.added_to(begun)
+    assert both == {"device": "cpu, cuda", "streams": 1, "deterministic": True}
+    assert cpu.added_to(both) == both
+    assert not gpu.added_to(begun | {"deterministic": False})["deterministic"]
+    assert gpu.added_to({"deterministic": False})["deterministic"]  # one stream, any threads
 
 
 @pytest.mark.parametrize("options", [{"device": "gpu"}, {"streams": -1}, {"streams": 1.5}], ids=str)

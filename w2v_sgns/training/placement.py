@@ -72,14 +72,18 @@ class Placement:
         )
         return backend, schedule
 
-    @property
-    def provenance(self) -> dict[str, Any]:
-        """What a model remembers of it, beside the threads."""
+    def added_to(self, provenance: dict[str, Any]) -> dict[str, Any]:
+        """Return what a model remembers, with this device; of a resumed run with both."""
+        name = "cpu" if self.device is None else "cuda"
+        before = provenance.get("device")
+        names = [name] if before is None else dict.fromkeys([*before.split(", "), name])
+        found = provenance | {"device": ", ".join(names)}
         if self.nodes is not None:
-            return {"device": "cpu", "nodes": self.nodes.engine.size, "deterministic": False}
-        if self.device is None:
-            return {"device": "cpu"}
-        return {"device": "cuda", "streams": self.streams, "deterministic": self.streams == 1}
+            return found | {"nodes": self.nodes.engine.size, "deterministic": False}
+        if self.device is not None:
+            alone = self.streams == 1 and (before is None or provenance.get("deterministic", False))
+            return found | {"streams": self.streams, "deterministic": alone}
+        return found
 
 
 def asked_device(options: RunOptions, config: TrainConfig) -> Device | None:

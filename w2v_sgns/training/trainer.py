@@ -233,12 +233,11 @@ def _fit(
         state.Ep,
         vocabulary=corpus.vocabulary,
         config=config,
-        provenance=(
+        provenance=placement.added_to(
             checkpoint.model.provenance
             if checkpoint
             else _provenance(corpus, config, placement.threads)
-        )
-        | placement.provenance,
+        ),
     )
     backend, schedule = placement.backend(state.E, state.Ep, corpus, config, window=window, say=say)
     model.output_bias = state.bias

@@ -98,22 +98,25 @@ class CudaBackend(ChunkedBackend):
                 memory.stream.synchronize()
                 self._memory = memory
 
-    def run_epoch(self, epoch: int, tick: Tick, *, first: int = 0) -> Totals:
+    def run_epoch(
+        self, epoch: int, tick: Tick, *, first: int = 0, end: int | None = None
+    ) -> Totals:
         """Train on the chunks from `first` on (see :class:`~..backends.Backend`)."""
         self.warm_up()
         assert self._memory is not None
         with device_errors(), self._uploaded(self._memory):
-            return self._run(self._memory, epoch, tick, first)
+            end = self.chunks if end is None else end
+            return self._run(self._memory, epoch, tick, first, end)
 
-    def _run(self, memory: _Memory, epoch: int, tick: Tick, first: int) -> Totals:
+    def _run(self, memory: _Memory, epoch: int, tick: Tick, first: int, end: int) -> Totals:
         """Keep two parts under way until the end, or until tick asks to stop."""
         memory.clear()
         size, next_chunk, stopped = self.part, first, False
         flights: deque[_Flight] = deque()
         totals, told = Totals(0, 0, 0, 0.0, first), time.monotonic()
-        while flights or (next_chunk < self.chunks and not stopped):
-            while len(flights) < IN_FLIGHT and next_chunk < self.chunks and not stopped:
-                last = min(next_chunk + size, self.chunks)
+        while flights or (next_chunk < end and not stopped):
+            while len(flights) < IN_FLIGHT and next_chunk < end and not stopped:
+                last = min(next_chunk + size, end)
                 view = View.around(next_chunk, last, halo=self.halo, chunks=self.chunks)
                 memory.feed.fetch(view)
                 flights.append(memory.launch(self, epoch, view))
