@@ -37,9 +37,9 @@ from w2v_sgns.config import TrainConfig
 from w2v_sgns.errors import ResourceError
 from w2v_sgns.kernels.cuda.rows import rows_for
 from w2v_sgns.kernels.cuda.shape import LANES, shape_for
-from w2v_sgns.kernels.cuda.warp import SIMULATED
+from w2v_sgns.kernels.cuda.warp import SIMULATED, draw
 from w2v_sgns.kernels.matrices import padded_dim
-from w2v_sgns.kernels.rng import STEP, below, high, mix
+from w2v_sgns.kernels.windows import noise_slot
 from w2v_sgns.sampling import alias_table, keep_probabilities, keep_thresholds, pack_alias
 from w2v_sgns.training.backends import Totals, TrainingData
 from w2v_sgns.training.cuda.backend import CudaBackend
@@ -181,8 +181,8 @@ def rows_kernel(floats: int, *, add: bool, vectors: bool) -> Any:
         for j in range(held):
             x[j] = np.float32(1)
         for n in range(count):
-            bits = mix(np.uint64(warp * count + n + 1) * STEP)
-            row = np.int64(below(high(bits), np.uint64(words))) * floats
+            bits = draw(np.uint64(1), warp * count + n)
+            row = noise_slot(bits, words) * floats
             if add:
                 give(matrix, row, x, 0, lane)
             else:

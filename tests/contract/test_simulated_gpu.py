@@ -5,6 +5,8 @@ On Numba's simulator, with NUMBA_ENABLE_CUDASIM=1.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +98,24 @@ def test_a_checkpoint_goes_from_the_cpu_to_the_gpu_and_back(tmp_path: Path) -> N
     ours, exact = Model.load(output), Model.load(tmp_path / "straight" / "m.safetensors")
     assert distance((ours.E, ours.Ep), (exact.E, exact.Ep)) < EXACT
     assert ours.provenance["device"] == "cpu, cuda"
+
+
+def test_the_check_of_a_card_runs(root: Path) -> None:
+    """The script's tiny version: its parts work, whatever the times say."""
+    done = subprocess.run(
+        [sys.executable, root / "scripts" / "gpu_check.py"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    table = done.stdout
+    assert "WRONG" not in table
+    for part in (
+        "one stream, sgns",
+        "not lost_repeats",
+        "copy of 1 MB",
+        "384 arrived",
+        "M words/s",
+    ):
+        assert part in table

@@ -28,6 +28,9 @@ else:
 
     from w2v_sgns.kernels.windows import draw
 
+    # launches of one block are meant: without this, Numba warns the user of each
+    config.CUDA_LOW_OCCUPANCY_WARNINGS = False  # type: ignore[attr-defined]
+
     F32, I64 = ir.FloatType(), ir.IntType(64)
     GLOBAL = 1  # address space
     EVERYONE = 0xFFFFFFFF
