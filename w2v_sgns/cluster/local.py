@@ -82,5 +82,7 @@ def _results(done: dict[Future[Any], int]) -> list[Any]:
     results = {rank: future.result() for future, rank in done.items() if future not in lost}
     if lost:
         ranks = [done[future] for future in lost]
-        raise LostNodeError(ranks, str(lost[0].exception()), results)
+        error = lost[0].exception()
+        assert isinstance(error, LostNodeError)
+        raise LostNodeError(ranks, error.reason, results)
     return list(results.values())
