@@ -60,7 +60,7 @@ class Runs:
                 threads=1,
                 int8=options.pop("int8", True),
             ),
-            shares=SentShares(self.tokens, engine.size),
+            shares=self._shares(engine.size, options.pop("sizes", None)),
             schedule=Schedule(
                 start=config.lr,
                 end=config.final_lr,
@@ -71,10 +71,18 @@ class Runs:
             **options,
         )
 
+    def _shares(self, nodes: int, sizes: list[int] | None) -> SentShares:
+        """Return equal shares, or such of these sizes."""
+        shares = SentShares(self.tokens, nodes)
+        if sizes is not None:
+            shares._parts = np.split(self.tokens, np.cumsum(sizes)[:-1])
+            shares.sizes = sizes
+        return shares
+
     def run(self, nodes: int = 2, make: Any = Node, **options: Any) -> Ran:
         engine = LocalEngine(nodes, make)
         try:
-            backend = self.backend(engine, sync_words=CHUNK, **options)
+            backend = self.backend(engine, **{"sync_words": CHUNK} | options)
             backend.warm_up()
             for epoch in range(backend.schedule.epochs):
                 totals = backend.run_epoch(epoch, lambda totals: None)

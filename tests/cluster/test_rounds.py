@@ -10,8 +10,8 @@ import naive_merge
 import numpy as np
 import pytest
 
-from w2v_sgns.cluster import backend as rounds
 from w2v_sgns.cluster import node as nodes
+from w2v_sgns.cluster import slow
 from w2v_sgns.cluster.engine import LostNodeError
 from w2v_sgns.cluster.local import LocalEngine
 from w2v_sgns.cluster.merge import KAPPA, Spectrum
@@ -266,7 +266,7 @@ def test_moves_that_are_not_finite_themselves_end_the_training(runs: Any) -> Non
 
 
 def test_a_slow_node_ends_its_round_where_it_is(runs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds, "LEAST_PATIENCE", 0.05)
+    monkeypatch.setattr(slow, "LEAST_PATIENCE", 0.05)
 
     class Slow(Node):
         def train(self, epoch: int, first: int, end: int) -> Any:

@@ -1,8 +1,8 @@
 """The backend that is many nodes: rounds of training and merging, watched from one place.
 
 A round is a stretch of the epoch that every node trains on its own share of the text; then the
-replicas are merged. This module decides when, over which rows and how carefully, undoes a merge
-that went wrong, and puts lost nodes back. The arithmetic is the nodes'.
+replicas are merged. This module decides when, over which rows and how carefully, and undoes a merge
+that went wrong. The arithmetic is the nodes'.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ import numpy.typing as npt
 from w2v_sgns.cluster.deltas import sync_bytes
 from w2v_sgns.cluster.engine import Engine, LostNodeError, Watch
 from w2v_sgns.cluster.merge import KAPPA, effective_nodes
-from w2v_sgns.cluster.node import Merge, Settings, class_ends
+from w2v_sgns.cluster.node import Merge, Settings, class_ends, own_tokens
 from w2v_sgns.cluster.pace import Pace, paced, rows_merged
+from w2v_sgns.cluster.revival import Back, Revival
 from w2v_sgns.cluster.shares import Shares
+from w2v_sgns.cluster.slow import Slow
 from w2v_sgns.errors import DivergenceError, W2VError
 from w2v_sgns.kernels.windows import CHUNK
 from w2v_sgns.training.backends import Tick, Totals
@@ -34,8 +36,7 @@ __all__ = ["ClusterBackend"]
 JUMP = 1.2  # times the loss before: such a rise from one round to the next is the merge's doing
 MOST_TRIES = 5  # of one merge; κ is 2^5 times as large then
 MOST_JUMPS = 1  # undone for a jump alone: what comes back is the text's doing
-PATIENCE = 2.0  # times the time of half the nodes: then the others end their round
-LEAST_PATIENCE = 1.0  # seconds
+MOST_STARTS = 3  # before the first round, each after a node was lost
 
 Matrix = npt.NDArray[np.float32]
 
@@ -81,6 +82,7 @@ class ClusterBackend:
         self.chunks, self.after_chunk = settings.chunks, lambda: None
         self.kappa, self.cost = KAPPA, Cost()
         self._shares, self._say, self._sync_words = shares, say, sync_words
+        self._revival = Revival(engine, shares, settings, say)
         self._ends = class_ends(len(E))
         # kept tokens of each node since a class of rows was merged, (P, J)
         self._kept = np.zeros((engine.size, len(self._ends)))
@@ -92,10 +94,16 @@ class ClusterBackend:
 
     def warm_up(self) -> None:
         """Give the nodes their shares and the rows, compile, and measure what a merge costs."""
-        self._shares.give(self.engine, range(self.engine.size))
-        speeds = self.engine.call("begin", self.settings)
-        self.engine.call("restore", *self.matrices, 0)
-        self.pace = self._paced(min(speeds), min(self._merge_seconds() for _ in range(2)))
+        for tries in range(1, MOST_STARTS + 1):
+            try:
+                self._revival.begin(list(range(self.engine.size)))
+                self.engine.call("restore", *self.matrices, 0)
+                self.pace = self._paced(min(self._merge_seconds() for _ in range(2)))
+                break
+            except LostNodeError as lost:
+                if tries == MOST_STARTS:
+                    raise
+                self._revival.empty(lost)
         self._note(self._plan())
 
     def _merge_seconds(self) -> float:
@@ -106,13 +114,15 @@ class ClusterBackend:
         self.engine.exchange("moves", "merge", "apply", argument=nothing)
         return time.perf_counter() - begun
 
-    def _paced(self, speed: float, seconds: float) -> Pace:
-        most = min(-(-min(self._shares.sizes) // CHUNK), self.chunks)
+    def _paced(self, seconds: float) -> Pace:
+        """Return the pace: of the largest share, since that is waited for."""
+        sizes, speeds = self._shares.sizes, self._revival.speeds
+        epoch = max(size / speeds[rank] for rank, size in enumerate(sizes))  # seconds
         return paced(
-            words=self.settings.tokens // self.engine.size,
+            words=max(sizes),
             epochs=self.schedule.epochs,
-            most_rounds=max(1, most),
-            words_a_second=speed,
+            most_rounds=min(-(-max(sizes) // CHUNK), self.chunks),
+            words_a_second=max(sizes) / epoch,
             sync_seconds=seconds,
             asked=self._sync_words,
         )
@@ -122,9 +132,11 @@ class ClusterBackend:
         sent = sync_bytes(
             len(self.matrices[0]), self.settings.config.dim, size, int8=self.settings.int8
         )
+        sizes = self._shares.sizes
+        whose = "each" if max(sizes) - min(sizes) < CHUNK else "the largest share"
         rows = "" if pace.full_every == 1 else f", all rows every {pace.full_every}th time"
         return (
-            f"{size} nodes, merged every {pace.words:,} words of each ({pace.rounds} times an "
+            f"{size} nodes, merged every {pace.words:,} words of {whose} ({pace.rounds} times an "
             f"epoch{rows}); {sent / 1e6:.1f} MB sent by each, about {pace.share:.0%} of the time"
         )
 
@@ -175,8 +187,10 @@ class ClusterBackend:
             jumped = loss > JUMP * self._loss and tries < MOST_JUMPS
             good = math.isfinite(loss) and not jumped
             if good or self._last is None or tries == MOST_TRIES:
-                break  # what is not finite yet, the run's own watch refuses
+                break
             self._redo(f"the loss went from {self._loss:.3g} to {loss:.3g} after it")
+        if not math.isfinite(loss):
+            raise self._diverged("the loss became infinite or NaN")
         self._loss = loss
         self._kept += np.array([[totals.kept] for totals in found])
         return found
@@ -185,32 +199,26 @@ class ClusterBackend:
         """Train one round; a node that is lost in it is put back and trains it again."""
         begun, found = time.perf_counter(), dict[int, Totals]()
         while waiting := [rank for rank in range(self.engine.size) if rank not in found]:
-            watch = self._watch(waiting, tick)
+            watch = self._watch(stretch, waiting, tick)
             try:
                 done = self.engine.call("train", *stretch, ranks=waiting, watch=watch)
                 found |= dict(zip(waiting, done, strict=True))
             except LostNodeError as lost:
                 found |= lost.results  # asked again, these would train the round twice
-                self._put_back(lost)
+                for rank in self._put_back(lost, len(self.matrices[0])).ranks:
+                    found.pop(rank, None)
         self.cost.trained += time.perf_counter() - begun
         return [found[rank] for rank in range(self.engine.size)]
 
-    def _watch(self, ranks: list[int], tick: Callable[[], Any]) -> Watch:
+    def _watch(self, stretch: _Stretch, ranks: list[int], tick: Callable[[], Any]) -> Watch:
         """Return what is called while nodes train: ticks, and ends the round of slow ones."""
-        begun, half = time.perf_counter(), 0.0
-        told: set[int] = set()
+        sizes, begun = self._shares.sizes, time.perf_counter()
+        tokens = {r: own_tokens(sizes[r], stretch.first, stretch.end, self.chunks) for r in ranks}
+        slow = Slow(tokens, self._revival.speeds)
 
         def watch(done: frozenset[int]) -> None:
-            nonlocal half
             tick()
-            spent = time.perf_counter() - begun
-            if 2 * len(done) < len(ranks):
-                return
-            half = half or spent
-            if spent < PATIENCE * max(half, LEAST_PATIENCE):
-                return
-            for rank in set(ranks) - done - told:
-                told.add(rank)
+            for rank in slow.found(done, time.perf_counter() - begun):
                 self.engine.stop(rank)
                 self._note(f"node {rank} is slow: its round ends here, the rest of it is left out")
 
@@ -250,61 +258,73 @@ class ClusterBackend:
         )
 
     def _exchange(self, stretch: _Stretch) -> None:
-        """Merge, until all nodes have; a node that is lost in it trains the round again."""
+        """Merge, until all nodes have, and the rows are finite.
+
+        Raises:
+            DivergenceError: no caution helps.
+        """
+        for _ in range(MOST_TRIES + 1):
+            if self._merged(stretch):
+                return
+            self._take_care("rows were not finite after it")  # nothing has moved on any node
+        raise self._diverged("the merged vectors are not finite, however carefully merged,")
+
+    def _merged(self, stretch: _Stretch) -> bool:
+        """Merge; a node that is lost in it trains the round again. Tell whether it was finite."""
+        again: list[int] = []  # ranks that lack the round
         while True:
             try:
-                done = self.engine.exchange("moves", "merge", "apply", argument=self._last)
-                break
+                if again:
+                    done = self.engine.call("train", *stretch, ranks=again)
+                    self._kept[again] = [[totals.kept] for totals in done]
+                    again = []
+                return all(self.engine.exchange("moves", "merge", "apply", argument=self._last))
             except LostNodeError as lost:
-                if self._put_back(lost):
-                    return  # with the merged rows
-                self.engine.call("train", *stretch, ranks=lost.ranks)  # moves as it had before
-        if not all(done):
-            self._redo("rows were not finite after it")
+                assert self._last is not None
+                back = self._put_back(lost, self._last.rows)
+                if back.version == self._version:
+                    return True  # with the merged rows
+                again = sorted({*again, *back.ranks})
 
     def _redo(self, why: str) -> None:
         """Do the last merge anew, more cautiously; what was trained since is gone.
+
+        So is, of rows that still wait for their merge, what was trained since the last of all rows.
 
         Raises:
             DivergenceError: no caution helps: what the nodes have trained is not finite itself.
         """
         for _ in range(MOST_TRIES):
-            assert self._last is not None
-            self.kappa *= 2
-            self._version += 1
-            self._last = self._last._replace(rate=2 * self._last.rate, version=self._version)
-            self._note(f"a merge was undone and done anew with κ = {self.kappa:g}: {why}")
-            if all(self.engine.exchange("remerge", "replace", argument=self._last)):
+            self._take_care(why)
+            if self._replaced():
                 self._kept[:] = 0
                 return
-        raise DivergenceError(
-            f"the merged vectors are not finite, however carefully merged, at --lr "
-            f"{self.schedule.start:g}: the training diverged; try --lr {self.schedule.start / 10:g}"
+        raise self._diverged("the merged vectors are not finite, however carefully merged,")
+
+    def _take_care(self, why: str) -> None:
+        assert self._last is not None
+        self.kappa *= 2
+        self._version += 1
+        self._last = self._last._replace(rate=2 * self._last.rate, version=self._version)
+        self._note(f"a merge was undone and done anew with κ = {self.kappa:g}: {why}")
+
+    def _replaced(self) -> bool:
+        try:
+            return all(self.engine.exchange("remerge", "replace", argument=self._last))
+        except LostNodeError as lost:
+            return self._put_back(lost, len(self.matrices[0])).version == self._version
+
+    def _diverged(self, what: str) -> DivergenceError:
+        start = self.schedule.start
+        return DivergenceError(
+            f"{what} at --lr {start:g}: the training diverged; try --lr {start / 10:g}"
         )
 
-    # --- lost nodes
-
-    def _put_back(self, lost: LostNodeError) -> bool:
-        """Put new nodes in the places of lost ones; tell whether all have the last merge's rows.
-
-        They get their share of the text again, and all nodes the newest rows that any has.
-        """
-        others = [rank for rank in range(self.engine.size) if rank not in lost.ranks]
-        if not others:
-            raise lost
-        names = ", ".join(map(str, lost.ranks))
-        self._note(f"node {names} is lost ({lost.reason}); its share goes on from the last merge")
-        for rank in lost.ranks:
-            self.engine.revive(rank)
-        self._shares.give(self.engine, lost.ranks)
-        self.engine.call("begin", self.settings, ranks=lost.ranks)
-        versions = dict(zip(others, self.engine.call("where", ranks=others), strict=True))
-        best = max(others, key=lambda rank: versions[rank])
-        newest = versions[best]
-        behind = [rank for rank in range(self.engine.size) if versions.get(rank) != newest]
-        rows = self.engine.call("rows", ranks=[best])[0]
-        self.engine.call("restore", *rows, newest, ranks=behind)
-        return bool(newest == self._version)
+    def _put_back(self, lost: LostNodeError, merged: int) -> Back:
+        """See Revival; what lost nodes had not merged yet is gone."""
+        back = self._revival.put_back(lost, merged)
+        self._kept[back.ranks] = 0
+        return back
 
     def _first_answer(self, task: str, *arguments: Any) -> Any:
         """Return what the first node says that is there."""

@@ -58,12 +58,14 @@ def curvature(
     x = _drawn(E, p, generator)
     noise = _drawn(Ep, q, generator)
     true = _drawn(Ep, p, generator)
-    with np.errstate(over="ignore"):  # exp(large) = inf gives the right limit, a slope of 0
+    # exp(large) = inf gives the right limit, a slope of 0; rows may not be finite
+    with np.errstate(over="ignore", invalid="ignore"):
         sigmoid = 1 / (1 + np.exp(-(x @ noise.T)))
-    slope = sigmoid * (1 - sigmoid)
-    of_E = negatives * _second_moment(noise, slope.mean(axis=0))
-    of_E += POSITIVE_SLOPE * _second_moment(true, np.ones(len(true)))
-    return _spectrum(of_E), _spectrum(_second_moment(x, slope.mean(axis=1)))
+        slope = sigmoid * (1 - sigmoid)
+        of_E = negatives * _second_moment(noise, slope.mean(axis=0))
+        of_E += POSITIVE_SLOPE * _second_moment(true, np.ones(len(true)))
+        of_Ep = _second_moment(x, slope.mean(axis=1))
+    return _spectrum(of_E), _spectrum(of_Ep)
 
 
 def _drawn(rows: Matrix, weights: Weights, generator: np.random.Generator) -> Weights:
@@ -79,8 +81,13 @@ def _second_moment(rows: Weights, weights: Weights) -> Weights:
 
 
 def _spectrum(matrix: Weights) -> Spectrum:
+    """Return the eigenvalues and -vectors; no curvature where a row drawn is not finite."""
+    if not np.isfinite(matrix).all():  # the merge of that row tells
+        size = len(matrix)
+        return Spectrum(np.zeros(size, np.float32), np.eye(size, dtype=np.float32))
     values, vectors = np.linalg.eigh(matrix)
-    return Spectrum(values.clip(min=0).astype(np.float32), vectors.astype(np.float32))
+    values = values.clip(0, np.finfo(np.float32).max)
+    return Spectrum(values.astype(np.float32), vectors.astype(np.float32))
 
 
 def effective_nodes(each: npt.ArrayLike) -> Any:

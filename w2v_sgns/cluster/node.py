@@ -18,6 +18,7 @@ from w2v_sgns.cluster.merge import Spectrum, curvature, merged
 from w2v_sgns.cluster.pace import FIRST_ROWS
 from w2v_sgns.config import TrainConfig
 from w2v_sgns.errors import ResourceError
+from w2v_sgns.kernels.windows import CHUNK
 from w2v_sgns.machine import allowed_threads, available_memory, human_bytes
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from w2v_sgns.corpus.sections import Section
     from w2v_sgns.training.backends import Totals
 
-__all__ = ["Merge", "Node", "Settings", "class_ends"]
+__all__ = ["Merge", "Node", "Settings", "class_ends", "own_tokens"]
 
 
 STREAM = 0x5C  # keeps the nodes' seeds apart from all others
@@ -65,6 +66,17 @@ def class_ends(words: int) -> npt.NDArray[np.int64]:
     while ends[-1] < words:
         ends.append(2 * ends[-1])
     return np.asarray(np.minimum(np.array(ends), words))
+
+
+def own_chunks(first: int, end: int, mine: int, chunks: int) -> tuple[int, int]:
+    """Return which of a node's chunks belong to chunks first..end of the whole text."""
+    return first * mine // chunks, end * mine // chunks
+
+
+def own_tokens(size: int, first: int, end: int, chunks: int) -> int:
+    """Return the tokens of these, of a share of `size` tokens."""
+    begin, behind = own_chunks(first, end, -(-size // CHUNK), chunks)
+    return min(size, behind * CHUNK) - min(size, begin * CHUNK)
 
 
 class Node:
@@ -148,9 +160,9 @@ class Node:
         )
 
     def restore(self, E: Matrix, Ep: Matrix, version: int) -> None:
-        """Start from these rows, the same on all nodes."""
+        """Go on from these first rows, the same on all nodes."""
         for base, replica, rows in zip(self.base, self.replica, (E, Ep), strict=True):
-            base[:] = replica[:] = rows
+            base[: len(rows)] = replica[: len(rows)] = rows
         self.version, self._before = version, None
 
     # --- between merges
@@ -158,12 +170,9 @@ class Node:
     def train(self, epoch: int, first: int, end: int) -> Totals:
         """Train the share of this node that belongs to chunks first..end of the whole text."""
         self._stop = False
-        mine, chunks = self._backend.chunks, self.settings.chunks
+        first, end = own_chunks(first, end, self._backend.chunks, self.settings.chunks)
         totals: Totals = self._backend.run_epoch(
-            epoch,
-            lambda totals: self._stop,
-            first=first * mine // chunks,
-            end=end * mine // chunks,
+            epoch, lambda totals: self._stop, first=first, end=end
         )
         return totals
 
