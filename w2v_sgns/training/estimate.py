@@ -83,8 +83,8 @@ def estimate(
 
     check_compiler()
     options = options or RunOptions()
-    if options.cluster is not None:
-        raise ConfigError("--dry-run tries this machine alone; leave --cluster out")
+    if options.on_cluster:
+        raise ConfigError("--dry-run tries this machine alone; leave --cluster and --engine out")
     say: Progress = progress or (lambda event: None)
     threads = thread_count(options)
     with counted(open_source(corpus, config), options, say, **selection_of(config)) as text:
