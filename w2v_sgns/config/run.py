@@ -12,6 +12,8 @@ from w2v_sgns.errors import ConfigError
 __all__ = ["DEFAULT_MODEL", "RunOptions", "parse_size"]
 
 DEFAULT_MODEL = Path("model.safetensors")  # written and read where no other is named
+DEVICES = ("cpu", "cuda", "auto")
+MOST_STREAMS = 1_000_000
 MOST_MINUTES = 1e6  # two years
 
 
@@ -25,6 +27,8 @@ class RunOptions:
 
     output: Path | None = None  # model file to write; None: nothing is written
     threads: int = 0  # 0: every processor this process may use
+    device: str = "cpu"  # where to train: cpu, cuda, or auto, whichever is expected to be faster
+    streams: int = 0  # windows that a GPU trains at once; 0: by training/cuda/streams.py
     cluster: str | None = None  # address of a Ray cluster to train on; None: this machine alone
     engine: str = "ray"  # what connects the machines: ray, at `cluster`, or mpi, under mpiexec
     sync_words: int | None = None  # of a machine between two merges; None: by what a merge costs
@@ -43,6 +47,10 @@ class RunOptions:
     def __post_init__(self) -> None:
         """Check every range."""
         whole("threads", self.threads, 0, MAX_SEED)
+        one_of("device", self.device, DEVICES)
+        whole("streams", self.streams, 0, MOST_STREAMS)
+        if self.on_cluster and self.device == "cuda":
+            raise ConfigError("several machines train on processors; leave --device cuda out")
         if self.checkpoint_every is not None:
             real("checkpoint_every", self.checkpoint_every, above=0.0, most=MOST_MINUTES)
         if self.stop_after is not None:

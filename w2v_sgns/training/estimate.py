@@ -83,6 +83,8 @@ def estimate(
 
     check_compiler()
     options = options or RunOptions()
+    if options.device == "cuda":
+        raise ConfigError("--dry-run measures this machine's processors; leave --device cuda out")
     if options.on_cluster:
         raise ConfigError("--dry-run tries this machine alone; leave --cluster and --engine out")
     say: Progress = progress or (lambda event: None)

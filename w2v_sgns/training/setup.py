@@ -26,6 +26,7 @@ __all__ = [
     "initial_matrices",
     "matrices_for",
     "output_bias",
+    "settled",
     "training_data",
 ]
 
@@ -53,13 +54,21 @@ def cpu_backend(
 
     `held`: a text to judge by instead, under the corpus's noise and subsampling, at rate zero.
     """
+    data, schedule = settled(corpus, config, held)
+    return backend_for(E, Ep, data, config, schedule, threads=threads, window=window), schedule
+
+
+def settled(
+    corpus: Corpus, config: TrainConfig, held: TokenStore | None = None
+) -> tuple[TrainingData, Schedule]:
+    """Return what every epoch reads, and the learning rates; `held`: see cpu_backend."""
     counts = corpus.vocabulary.counts
     assert counts is not None  # a counted corpus
     tokens = np.asarray((held or corpus.store).tokens)
     rates = (0.0, 0.0) if held is not None else (config.lr, config.final_lr)
     schedule = Schedule(start=rates[0], end=rates[1], tokens=len(tokens), epochs=config.epochs)
     data = training_data(tokens, counts, config, tokens_in_all=len(corpus.store.tokens))
-    return backend_for(E, Ep, data, config, schedule, threads=threads, window=window), schedule
+    return data, schedule
 
 
 def backend_for(

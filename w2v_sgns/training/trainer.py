@@ -35,6 +35,7 @@ from w2v_sgns.training.needs import (
     thread_count,
     window_reach,
 )
+from w2v_sgns.training.placement import Placement, asked_device, placed
 from w2v_sgns.training.resume import Plan, asked_of, check_corpus, planned
 from w2v_sgns.training.run import Run
 from w2v_sgns.training.setup import cluster_nodes, cpu_backend, initial_matrices, output_bias
@@ -42,10 +43,8 @@ from w2v_sgns.training.signals import StopRequest
 from w2v_sgns.training.state import State, Sums
 
 if TYPE_CHECKING:
-    from w2v_sgns.cluster.start import Nodes
     from w2v_sgns.corpus import Corpus
     from w2v_sgns.corpus.source import Source
-    from w2v_sgns.training.backends import Backend
 
 __all__ = ["train", "train_plan"]
 
@@ -88,6 +87,7 @@ def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
 
     options, config = plan.options, plan.config
     check_compiler()
+    device = asked_device(options, config)
     source = open_source(plan.corpus, config)
     check_outputs(
         _outputs(plan), force=options.force, inputs=_inputs(plan, source), ours=_ours(plan)
@@ -110,7 +110,8 @@ def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
         _save_vocabulary(text, options)
         replaces = options.force or plan.replaces
         asked = asked_of(source, options, threads, replaces=replaces)
-        return _fit(text, plan, given, threads, asked, say, nodes)
+        placement = placed(device, options, text, config, threads, nodes)
+        return _fit(text, plan, given, placement, asked, say)
 
 
 def _outputs(plan: Plan) -> dict[str, Path | str | None]:
@@ -210,10 +211,9 @@ def _fit(
     corpus: Corpus,
     plan: Plan,
     given: Given | None,
-    threads: int,
+    placement: Placement,
     asked: dict[str, Any],
     say: Progress,
-    nodes: Nodes | None,
 ) -> Model:
     """Allocate, run the epochs that are left, save; return the finite model."""
     config, options, checkpoint = plan.config, plan.options, plan.checkpoint
@@ -221,25 +221,25 @@ def _fit(
     check_memory(len(corpus.vocabulary), config)
     held_text = hold_out_lines(corpus, config)
     state, notes = _begun(corpus, plan, given)
-    make = partial(cpu_backend, state.E, state.Ep, config=config, threads=threads, window=window)
+    make = partial(
+        cpu_backend, state.E, state.Ep, config=config, threads=placement.threads, window=window
+    )
     notes += [*held_note(held_text, config), *_costs(corpus, plan, state, make)]
-    for note in (*plan.notes, *_changes(corpus, plan), *notes):
-        say(Event(phase="note", text=note))
+    for note in (*plan.notes, *_changes(corpus, plan), *notes, placement.note):
+        if note:
+            say(Event(phase="note", text=note))
     model = Model(
         state.E,
         state.Ep,
         vocabulary=corpus.vocabulary,
         config=config,
-        provenance=(
-            checkpoint.model.provenance if checkpoint else _provenance(corpus, config, threads)
+        provenance=placement.added_to(
+            checkpoint.model.provenance
+            if checkpoint
+            else _provenance(corpus, config, placement.threads)
         ),
     )
-    backend: Backend
-    if nodes is None:
-        backend, schedule = make(corpus)
-    else:
-        backend, schedule = nodes.backend(state.E, state.Ep, corpus, say)
-        model.provenance |= {"nodes": nodes.engine.size, "deterministic": False}
+    backend, schedule = placement.backend(state.E, state.Ep, corpus, config, window=window, say=say)
     model.output_bias = state.bias
     if state.frozen is not None:
         backend.after_chunk = state.frozen.restore
