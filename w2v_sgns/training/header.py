@@ -23,7 +23,7 @@ LONG_WORDS = 40  # mean bytes of a word from which text looks unsegmented
 
 
 def header(
-    stats: CorpusStats, config: TrainConfig, threads: int, *, asked: int = 0
+    stats: CorpusStats, config: TrainConfig, threads: int, *, asked: int = 0, streams: int = 0
 ) -> Iterator[str]:
     """Yield what was read, what is kept of it, and how it will be trained."""
     from w2v_sgns.sampling import effective_sample
@@ -56,6 +56,10 @@ def header(
         f"            lr {config.lr:g} → {config.final_lr:g}, "
         f"{config.epochs} epoch{'s' * (config.epochs > 1)}, seed {config.seed},"
     )
+    if streams:
+        varies = "s: results vary a little between runs" if streams > 1 else ""
+        yield f"            {streams:,} stream{varies}, on a GPU"
+        return
     several = "s" if threads > 1 else ""
     if threads > 1 and not config.in_batches:
         several = "s: results vary a little between runs"

@@ -105,12 +105,20 @@ def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
             source, options, say, **_selection(plan, given)
         ) as text,
     ):
-        say(Event(phase="corpus", corpus=text, threads=threads, asked=options.threads))
+        placement = placed(device, options, text, config, threads, nodes)
+        say(
+            Event(
+                phase="corpus",
+                corpus=text,
+                threads=threads,
+                asked=options.threads,
+                streams=placement.streams,
+            )
+        )
         check_disk(options.output, len(text.vocabulary), config)
         _save_vocabulary(text, options)
         replaces = options.force or plan.replaces
         asked = asked_of(source, options, threads, replaces=replaces)
-        placement = placed(device, options, text, config, threads, nodes)
         return _fit(text, plan, given, placement, asked, say)
 
 
