@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,10 +38,12 @@ def cpu_backend(
     threads: int,
     window: int | None,
     held: TokenStore | None = None,
+    stripes: int | None = None,
 ) -> tuple[HogwildBackend | BatchBackend, Schedule]:
     """Return what trains on this corpus, and its learning rates.
 
     `held`: a text to judge by instead, under the corpus's noise and subsampling, at rate zero.
+    `stripes`: see backend_for.
     """
     counts = corpus.vocabulary.counts
     assert counts is not None  # a counted corpus
@@ -47,7 +51,10 @@ def cpu_backend(
     rates = (0.0, 0.0) if held is not None else (config.lr, config.final_lr)
     schedule = Schedule(start=rates[0], end=rates[1], tokens=len(tokens), epochs=config.epochs)
     data = training_data(tokens, counts, config, tokens_in_all=len(corpus.store.tokens))
-    return backend_for(E, Ep, data, config, schedule, threads=threads, window=window), schedule
+    backend = backend_for(
+        E, Ep, data, config, schedule, threads=threads, window=window, stripes=stripes
+    )
+    return backend, schedule
 
 
 def backend_for(
@@ -59,16 +66,23 @@ def backend_for(
     *,
     threads: int,
     window: int | None,
+    stripes: int | None = None,
 ) -> HogwildBackend | BatchBackend:
-    """Return the backend of the objective: products for the softmax and shared noise."""
+    """Return the backend of the objective: products for the softmax and shared noise.
+
+    `stripes`: for threads in step (see stripes.py), what their result depends on; None: they race.
+    """
     from w2v_sgns.training.backends import HogwildBackend
     from w2v_sgns.training.batches import SharedNoiseBackend, SoftmaxBackend
+    from w2v_sgns.training.stripes import StripedBackend
 
-    kind: type[HogwildBackend | BatchBackend] = HogwildBackend
+    kind: Callable[..., HogwildBackend | BatchBackend] = HogwildBackend
     if config.objective == "softmax":
         kind = SoftmaxBackend
     elif config.in_batches:
         kind = SharedNoiseBackend
+    elif stripes is not None and stripes > 1:  # one thread alone has nobody to race with
+        kind = partial(StripedBackend, stripes=stripes)
     return kind(E, Ep, data=data, config=config, schedule=schedule, threads=threads, window=window)
 
 

@@ -231,7 +231,7 @@ def _fit(
     backend, schedule = make(corpus)
     model.output_bias = state.bias
     if state.frozen is not None:
-        backend.after_chunk = state.frozen.restore
+        backend.freeze(state.frozen)
     held = None
     if held_text is not None:
         held = HeldOut(make(corpus, held=held_text)[0], config.patience)
