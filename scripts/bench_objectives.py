@@ -35,6 +35,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "sgns, batch": {"shared_noise": "batch"},
     "nce, batch": {"objective": "nce", "shared_noise": "batch"},
     "softmax": {"objective": "softmax"},
+    "inbatch": {"objective": "inbatch"},
 }
 SQUARE = 1024  # rows and columns of the product beside the softmax
 

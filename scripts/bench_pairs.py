@@ -161,9 +161,7 @@ def epoch_seconds(pairs: Path, model: Path) -> dict[str, float]:
         epochs=2,
         weights=True,
         loaded=lambda _: stamps.append(time.perf_counter()),
-        tell=lambda state: (
-            stamps.append(time.perf_counter()) if state.done == state.pairs else None
-        ),
+        tell=tell,
     )
     return {"pairs": found.provenance["pairs"]["pairs"], "seconds": stamps[-1] - stamps[-2]}
 

@@ -140,13 +140,15 @@ def test_numbers_beyond_any_use(setting: dict[str, float]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("objective", "exponent"), [("sgns", 0.75), ("nce", 0), ("nce-sigmoid", 0), ("softmax", None)]
+    ("objective", "exponent"),
+    [("sgns", 0.75), ("nce", 0), ("nce-sigmoid", 0), ("softmax", None), ("inbatch", None)],
 )
 def test_each_objective_has_its_noise(objective: str, exponent: float | None) -> None:
     config = TrainConfig(objective=objective)
     assert config.noise_exponent == exponent
     assert config.to_dict()["noise_exponent"] == exponent
-    if objective != "softmax":
+    assert config.without_noise == (exponent is None)
+    if exponent is not None:
         assert TrainConfig(objective=objective, noise_exponent=0.5).noise_exponent == 0.5
 
 
@@ -157,6 +159,7 @@ def test_each_objective_has_its_noise(objective: str, exponent: float | None) ->
         ({"objective": "softmax", "collisions": "drop"}, "--collisions drop"),
         ({"objective": "softmax", "noise_exponent": 0.75}, "--noise-exponent"),
         ({"objective": "softmax", "shared_noise": "batch"}, "--shared-noise batch"),
+        ({"objective": "inbatch", "noise_exponent": 0.75}, "--noise-exponent"),
     ],
 )
 def test_settings_without_a_meaning_are_refused(settings: dict[str, Any], flag: str) -> None:

@@ -52,6 +52,30 @@ def test_help(flag: str, verb: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("verb", "usage"),
+    [
+        ("train", "[OPTIONS] [CORPUS…]"),
+        ("similar", "[OPTIONS] [WORD…]"),
+        ("search", "[OPTIONS] QUERY…"),
+        ("step", "[OPTIONS] CENTER TARGET"),
+        ("info", "[OPTIONS] [FILE]"),
+        ("eval", "[OPTIONS] FILE…"),
+    ],
+)
+def test_a_line_of_usage_names_the_arguments_once(verb: str, usage: str) -> None:
+    done = CliRunner().invoke(app, [verb, "--help"], terminal_width=80, prog_name="w2v")
+    assert f"Usage: w2v {verb} {usage}" in done.stdout
+
+
+@pytest.mark.parametrize("verb", ["pairs", "eval"])
+def test_help_tells_defaults_that_depend_on_others(verb: str) -> None:
+    """What stands in brackets in a help text is taken for markup, and not shown."""
+    done = CliRunner().invoke(app, [verb, "--help"], terminal_width=200)
+    expected = {"pairs": "for clip 0.07, for dot 1", "eval": "Else 30000 for analogies"}
+    assert expected[verb] in " ".join(done.stdout.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ["--help"],

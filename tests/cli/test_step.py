@@ -217,6 +217,7 @@ def test_no_noise_at_all(model: Model) -> None:
         (["sat", "on", "--toy", "--lr", "0"], "--lr"),
         (["sat", "on", "--toy", "--lr", "nan"], "--lr"),
         (["sat", "on", "--toy", "--objective", "cbow"], "--objective"),
+        (["sat", "on", "--toy", "--objective", "inbatch"], "other pairs of a batch"),
         (["sat", "on", "--toy", "--objective", "softmax", "--negatives", "cat"], "--negatives"),
         (["sat", "on", "-m", "missing.safetensors"], "missing.safetensors"),
     ],

@@ -12,6 +12,8 @@ import pytest
 from w2v_sgns import Vectors
 from w2v_sgns.corpus.vocabulary import Vocabulary
 from w2v_sgns.formats import load
+from w2v_sgns.text import Encoder
+from w2v_sgns.text.pairing import tune_pairs
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # theirs
 WORDS = ["king", "queen", "größe", "日本", "7"]
@@ -70,6 +72,42 @@ def test_model2vec_takes_our_folder_and_we_take_theirs(vectors: Vectors, tmp_pat
     again = load(tmp_path / "theirs")
     assert list(again.vocabulary) == [*WORDS, "[UNK]"]
     assert np.array_equal(again.matrix[: len(WORDS)], vectors.matrix)
+
+
+def test_model2vec_takes_a_model_tuned_on_pairs(tmp_path: Path) -> None:
+    """Weights are in the rows: their mean of a text points where ours does; the scale is told."""
+    needed("model2vec")
+    from model2vec import StaticModel
+
+    lines = [
+        f"{a} {b}\tthe {b} {c}\n"
+        for a, b, c in zip("abcdefgh", "hgfedcba", "bcdefgha", strict=True)
+    ]
+    (tmp_path / "pairs.tsv").write_text("".join(lines) + "größe 日本\tthe 7 日本\n")
+    tuned = tune_pairs(
+        tmp_path / "pairs.tsv",
+        output=tmp_path / "tuned.safetensors",
+        from_scratch=True,
+        weights=True,
+        dim=8,
+        batch=4,
+    )
+    weights = tuned.extras["word_weights"]
+    assert weights.max() > 4 * weights.min() > 0, "weights that differ"
+    command = ["export", tmp_path / "ours", "-m", tmp_path / "tuned.safetensors"]
+    subprocess.run(
+        [sys.executable, "-m", "w2v_sgns", *map(str, command), "--format", "folder"], check=True
+    )
+    theirs = StaticModel.from_pretrained(tmp_path / "ours")
+    assert theirs.config["log_scale"] == pytest.approx(float(tuned.extras["log_scale"]), abs=1e-6)
+    words = list(tuned.vocabulary)
+    assert np.array_equal(theirs.embedding[: len(words)], tuned.E * weights[:, None])
+    texts = ["a b the", "the 7", "größe", "the unknown 日本 日本", "unknown"]
+    rows = theirs.encode(texts)
+    ours = Encoder.load(tmp_path / "tuned.safetensors").encode(texts).rows
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    assert np.allclose(rows / np.where(lengths > 0, lengths, 1), ours, atol=1e-6)
+    assert (lengths > 0).ravel().tolist() == [True] * 4 + [False]
 
 
 def test_sentence_transformers_takes_our_folder(vectors: Vectors, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from w2v_sgns.objectives import nce, sgns
-from w2v_sgns.objectives.stable import log_softmax
+from w2v_sgns.objectives.stable import log_softmax, sigmoid
 
 FIXTURE = json.loads(
     (Path(__file__).resolve().parents[1] / "data" / "objectives_fixtures.json").read_text()
@@ -110,6 +110,22 @@ def test_softmax() -> None:
     assert np.abs(centred[0] - centred[1]).max() < 1e-6
     assert np.abs(centred[1] - centred[2]).max() < 1e-10
     assert np.abs(np.exp(log_softmax(scores)) - P).max() < 1e-7
+
+
+def test_inbatch() -> None:
+    """Batches of two pairs: each picks its word from its own and the other's, drawn from P(w)."""
+    joint = np.array(FIXTURE["counts"]) / np.sum(FIXTURE["counts"])
+    words = joint.sum(axis=0)
+
+    def errors(s: np.ndarray) -> np.ndarray:
+        wrong = sigmoid(s[:, None, :] - s[:, :, None]) * joint[:, :, None] * words
+        return wrong.sum(axis=1) - wrong.sum(axis=2)
+
+    scores = descend(errors, lr=1.0)
+    pmi = np.log(P / words)
+    centred = [s - s.mean(axis=1, keepdims=True) for s in (scores, pmi, np.log(P))]
+    assert np.abs(centred[0] - centred[1]).max() < 1e-6
+    assert np.abs(centred[0] - centred[2]).max() > 0.1
 
 
 def test_the_optima_lie_far_apart() -> None:

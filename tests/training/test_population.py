@@ -24,10 +24,10 @@ COPIES = 4_000  # of the fixture's 63 lines
 NEAR, FAR = 0.06, 0.2  # rms
 
 
-def trained(k: int, **settings: Any) -> np.ndarray:
+def trained(k: int, *, text: dict[str, int] = FIXTURE["lines"], **settings: Any) -> np.ndarray:
     """Return the scores (centers × words) in the fixture's order."""
     rng = np.random.default_rng(1)
-    lines = [line.split() for line, n in FIXTURE["lines"].items() for _ in range(n * COPIES)]
+    lines = [line.split() for line, n in text.items() for _ in range(n * COPIES)]
     lines = [lines[n] for n in rng.permutation(len(lines))]
     model = train(
         lines,
@@ -92,6 +92,32 @@ def test_it_lands_on_its_own_optimum_and_on_no_other(
     apart = {other: rms(scores, table) for other, table in optima(exponent).items()}
     assert apart.pop(name) < NEAR
     assert min(apart.values()) > FAR, apart
+
+
+def centred(scores: np.ndarray) -> np.ndarray:
+    return scores - scores.mean(axis=1, keepdims=True)
+
+
+def test_the_inbatch_softmax_lands_on_pmi_up_to_a_constant_of_each_center() -> None:
+    """The other words of a batch are noise from P(w), and every copy of one counts.
+
+    In the fixture's own text all words are about as frequent, so log P would be near PMI.
+    """
+    text = {line: n * (1 + 3 * line.count("a")) for line, n in FIXTURE["lines"].items()}
+    pairs = np.zeros((5, 5))
+    for line, n in text.items():
+        a, b = (WORDS.index(word) for word in line.split())
+        pairs[a, b] += n
+        pairs[b, a] += n
+    conditional = pairs / pairs.sum(axis=1, keepdims=True)
+    words = pairs.sum(axis=0) / pairs.sum()
+    scores = centred(trained(1, text=text, objective="inbatch", epochs=1))
+    pmi = np.log(conditional / words)
+    assert rms(scores, centred(pmi)) < NEAR
+    logit = np.log(conditional / (1 - conditional))
+    for other in (np.log(conditional), logit, pmi + 0.25 * np.log(words)):
+        assert rms(scores, centred(other)) > FAR / 2
+    assert rms(scores, centred(np.log(conditional))) > FAR
 
 
 def test_the_fixtures_own_optima() -> None:

@@ -29,6 +29,8 @@ EVERY = [
     {"objective": "nce-sigmoid", "bias": True},
     {"objective": "softmax"},
     {"objective": "softmax", "bias": True},
+    {"objective": "inbatch", "lr": 0.2},
+    {"objective": "inbatch", "bias": True, "lr": 0.2},
     {"shared_noise": "batch"},
     {"objective": "nce", "shared_noise": "batch", "bias": True, "collisions": "drop"},
 ]
@@ -116,7 +118,7 @@ def test_a_bias_learns_the_frequencies() -> None:
         assert np.abs(scores - expected).max() < 0.15, objective
 
 
-@pytest.mark.parametrize("objective", ["sgns", "nce", "nce-sigmoid", "softmax"])
+@pytest.mark.parametrize("objective", ["sgns", "nce", "nce-sigmoid", "softmax", "inbatch"])
 def test_a_huge_rate_is_told(objective: str) -> None:
     with pytest.raises(DivergenceError, match="--lr"):
         train(LINES * 10, **(SMALL | {"epochs": 20}), objective=objective, lr=1e5)
@@ -127,6 +129,7 @@ def test_untrained_losses() -> None:
     q = np.full(6, 1 / 6)
     assert untrained_loss(TrainConfig(), counts) == pytest.approx(6 * np.log(2))
     assert untrained_loss(TrainConfig(objective="softmax"), counts) == pytest.approx(np.log(6))
+    assert untrained_loss(TrainConfig(objective="inbatch"), counts) == pytest.approx(np.log(16))
     zero, kq = np.zeros((1, 1)), np.log(5 * q)
     step = nce.evaluate(zero, np.zeros((6, 1)), [0], [0, 1, 2, 3, 4, 5], log_kq=kq)
     assert untrained_loss(TrainConfig(objective="nce"), counts) == pytest.approx(step.loss)
@@ -135,12 +138,22 @@ def test_untrained_losses() -> None:
 
 
 def test_costly_softmax_is_refused_without_force() -> None:
-    cost = Cost(words=70_000, dim=100, centres=6_000_000, epochs=5, seconds=12_600)
+    cost = Cost(
+        over="softmax over 70,000 words",
+        scores=70_000,
+        each="each of 6,000,000 centres",
+        dim=100,
+        epochs=5,
+        seconds=12_600,
+        cheaper="fewer words (--max-vocab)",
+    )
     assert cost.operations == 6 * 70_000 * 100
     assert "42.0 million operations for each of 6,000,000 centres" in cost.text
     assert cost.text.endswith("; 5 epochs take about 3:30:00")
     assert replace(cost, epochs=1, seconds=37.6).text.endswith("; 1 epoch takes about 37.6 s")
-    with pytest.raises(ResourceError, match="--force"):
+    with pytest.raises(
+        ResourceError, match=r"--force to do it, or fewer words \(--max-vocab\), or"
+    ):
         check_cost(cost, force=False)
     check_cost(cost, force=True)
     check_cost(replace(cost, seconds=3_600), force=False)
@@ -204,14 +217,23 @@ def test_batches_are_the_same_on_two_threads(
             assert other.Ep.tobytes() == one.Ep.tobytes()
 
 
-def test_the_cost_is_told_before_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = []
-    train(LINES, **SMALL, objective="softmax", progress=told.append)
+@pytest.mark.parametrize(
+    ("objective", "over", "each"),
+    [
+        ("softmax", "softmax over 23 words × 8", "operations for each of"),
+        ("inbatch", "softmax over batches of 16 pairs × 8", "768 operations for each pair"),
+    ],
+)
+def test_the_cost_is_told_before_the_start(
+    objective: str, over: str, each: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Event] = []
+    train(LINES, **SMALL, objective=objective, progress=told.append)
     phases = [event.phase for event in told]
-    note = next(event for event in told if "softmax over 23 words" in event.text)
+    note = next(event for event in told if over in event.text)
     assert phases.index("note") < phases.index("train")
-    assert "operations for each of" in note.text
+    assert each in note.text
     monkeypatch.setattr("w2v_sgns.training.cost.HOUR", 0.0)
     with pytest.raises(ResourceError, match="more than an hour"):
-        train(LINES, **SMALL, objective="softmax")
-    train(LINES, **SMALL, objective="softmax", force=True)
+        train(LINES, **SMALL, objective=objective)
+    train(LINES, **SMALL, objective=objective, force=True)

@@ -40,6 +40,7 @@ from w2v_sgns.cli import (
 )
 from w2v_sgns.cli.options import asked_for_debug
 from w2v_sgns.cli.output import shown
+from w2v_sgns.cli.verb import Verb
 from w2v_sgns.errors import W2VError
 
 __all__ = ["app", "main"]
@@ -85,22 +86,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("train", cls=train.TrainCommand)(train.train)
-app.command("vocab")(vocab.vocab)
-app.command("phrases")(phrases.phrases)
-app.command("similar")(similar.similar)
-app.command("analogy")(analogy.analogy)
-app.command("odd")(odd.odd)
-app.command("eval")(eval.evaluate)
-app.command("classes")(classes.classes)
-app.command("map")(map.draw_map)
-app.command("step")(step.step)
-app.command("compare")(compare.compare)
+app.command("vocab", cls=Verb)(vocab.vocab)
+app.command("phrases", cls=Verb)(phrases.phrases)
+app.command("similar", cls=Verb)(similar.similar)
+app.command("analogy", cls=Verb)(analogy.analogy)
+app.command("odd", cls=Verb)(odd.odd)
+app.command("eval", cls=Verb)(eval.evaluate)
+app.command("classes", cls=Verb)(classes.classes)
+app.command("map", cls=Verb)(map.draw_map)
+app.command("step", cls=Verb)(step.step)
+app.command("compare", cls=Verb)(compare.compare)
 app.add_typer(plot.plot, name="plot")
-app.command("info")(info.info)
-app.command("export")(export.export)
-app.command("pairs")(pairs.pairs)
-app.command("encode")(encode.encode)
-app.command("search")(search.search)
+app.command("info", cls=Verb)(info.info)
+app.command("export", cls=Verb)(export.export)
+app.command("pairs", cls=Verb)(pairs.pairs)
+app.command("encode", cls=Verb)(encode.encode)
+app.command("search", cls=Verb)(search.search)
 
 
 def _print_version(value: bool) -> None:

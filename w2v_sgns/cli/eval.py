@@ -39,8 +39,8 @@ def evaluate(
             "-m",
             "--model",
             metavar="PATH",
-            help="The vectors to judge; again for others to compare with the first. "
-            "[env var: W2V_MODEL] [default: model.safetensors]",
+            help="The vectors to judge; again for others to compare with the first; "
+            "else $W2V_MODEL or model.safetensors.",
             show_default=False,
         ),
     ] = None,
@@ -50,7 +50,7 @@ def evaluate(
             "--restrict",
             metavar="N",
             help="Only the N most frequent words are asked and answer; 0: all. "
-            "[default: 30000 for analogies, 0 for pairs]",
+            "Else 30000 for analogies, 0 for pairs.",
             show_default=False,
         ),
     ] = None,
@@ -78,7 +78,7 @@ def evaluate(
             "--pool",
             metavar="DOCS",
             help="A document a line: what the queries of query<TAB>document search; again for "
-            "more files. [default: the file's own documents]",
+            "more files. Else the file's own documents.",
             show_default=False,
         ),
     ] = None,
@@ -93,10 +93,10 @@ def evaluate(
     json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Judge vectors by analogies, pairs of words or texts; a FILE's content tells which.
+    """Judge vectors by analogies, pairs of words or texts, told by content.
 
-    The report says how many questions were asked, how many the model could answer, and which words
-    it lacks. Malformed lines are listed on stderr.
+    The report says how many questions were asked, how many the model could
+    answer, and which words it lacks. Malformed lines are listed on stderr.
     """
     if json and markdown:
         raise typer.BadParameter("--json and --markdown are two answers; choose one")

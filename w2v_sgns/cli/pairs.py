@@ -77,7 +77,7 @@ def pairs(
         float | None,
         _option(
             "--temperature",
-            "Divides the logits; clip only starts there. [default: 0.05; clip 0.07; dot 1]",
+            "Divides the logits; clip only starts there. Else 0.05, for clip 0.07, for dot 1.",
             panel=LOSS,
             metavar="T",
         ),
@@ -139,7 +139,7 @@ def pairs(
         float | None,
         _option(
             "--dropout",
-            "Share of words left out of each text. [default: 0; simcse-unsup 0.1]",
+            "Share of words left out of each text; else 0, for simcse-unsup 0.1.",
             metavar="S",
         ),
     ] = PairConfig.dropout,

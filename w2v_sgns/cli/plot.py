@@ -9,6 +9,7 @@ import typer
 
 from w2v_sgns.cli.options import DebugOption
 from w2v_sgns.cli.output import shown
+from w2v_sgns.cli.verb import Verb
 
 __all__ = ["plot"]
 
@@ -20,7 +21,7 @@ def _figures() -> None:
     """Draw figures from logs (extra: plot)."""
 
 
-@plot.command("curve")
+@plot.command("curve", cls=Verb)
 def curve(
     logs: Annotated[
         list[Path], typer.Argument(metavar="LOG...", help="Files that train --log-json wrote.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from w2v_sgns.cli.options import DEFAULT_MODEL, DebugOption, JsonOption, ModelOption, TopOption
+from w2v_sgns.cli.options import DEFAULT_MODEL, DebugOption, JsonOption, ModelOption
 from w2v_sgns.cli.output import shorten, shown, warn, write_json
 from w2v_sgns.cli.text_options import (
     EncodingErrorsOption,
@@ -40,7 +40,9 @@ def search(
         ),
     ],
     model: ModelOption = DEFAULT_MODEL,
-    top: TopOption = 10,
+    top: Annotated[
+        int, typer.Option("--top", metavar="N", help="How many documents to show.")
+    ] = 10,
     index: Annotated[
         bool,
         typer.Option("--index", help="Approximate search, for millions of documents (extra: ann)."),

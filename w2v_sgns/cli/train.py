@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperCommand
 
 from w2v_sgns.cli.corpus_options import (
     ColumnOption,
@@ -31,6 +30,7 @@ from w2v_sgns.cli.train_options import (
     ALIASES,
     Bias,
     CheckpointEvery,
+    Cluster,
     Collisions,
     Dim,
     DryRun,
@@ -61,9 +61,12 @@ from w2v_sgns.cli.train_options import (
     Seed,
     SharedNoise,
     StopAfter,
+    SyncType,
+    SyncWords,
     VocabFormat,
     Window,
 )
+from w2v_sgns.cli.verb import Verb
 from w2v_sgns.config import DEFAULT_MODEL, RunOptions, TrainConfig
 
 if TYPE_CHECKING:
@@ -73,7 +76,7 @@ if TYPE_CHECKING:
 __all__ = ["ALIASES", "TrainCommand", "train"]
 
 
-class TrainCommand(TyperCommand):
+class TrainCommand(Verb):
     """Reads the older tools' names as ours."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -129,6 +132,9 @@ def train(
     text_field: TextFieldOption = TrainConfig.text_field,
     column: ColumnOption = TrainConfig.column,
     threads: ThreadsOption = RunOptions.threads,
+    cluster: Cluster = None,
+    sync_words: SyncWords = None,
+    sync_type: SyncType = RunOptions.sync_type,
     memory: MemoryOption = None,
     log_json: LogJson = None,
     plot: Plot = None,
@@ -141,7 +147,7 @@ def train(
 
     With one thread, the same command gives the same file, byte for byte.
     With more, the threads race on purpose and the vectors vary a little;
-    --objective softmax and --shared-noise batch have the same vectors on any number.
+    --objective softmax or inbatch and --shared-noise batch have the same vectors on any.
     """
     settings = _settings(context)
     if corpus is None and resume is None:

@@ -93,7 +93,10 @@ FixedWindow = Annotated[
 Objective = Annotated[
     str,
     _training(
-        "--objective", "What is minimised: sgns, nce, nce-sigmoid, or the exact softmax.", "NAME"
+        "--objective",
+        "What is minimised: sgns, nce, nce-sigmoid, softmax (exact) or inbatch (a softmax over "
+        "the batch).",
+        "NAME",
     ),
 ]
 Bias = Annotated[bool, _training("--bias", "Train a bias of each output word too.")]
@@ -198,6 +201,33 @@ Force = Annotated[
         "Replace an existing output; resume in spite of differences; train a softmax of more "
         "than an hour.",
         panel=RUN,
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    option(
+        "--cluster",
+        "Train on all machines of this Ray cluster: HOST:PORT, or auto (extra: cluster).",
+        panel=RUN,
+        metavar="ADDRESS",
+    ),
+]
+SyncWords = Annotated[
+    int | None,
+    option(
+        "--sync-words",
+        "Merge the machines' vectors after so many words of each; else as often as is cheap.",
+        panel=RUN,
+        metavar="N",
+    ),
+]
+SyncType = Annotated[
+    str,
+    option(
+        "--sync-type",
+        "How vectors travel between machines.",
+        panel=RUN,
+        metavar="int8|float32",
     ),
 ]
 DryRun = Annotated[

@@ -25,6 +25,9 @@ class RunOptions:
 
     output: Path | None = None  # model file to write; None: nothing is written
     threads: int = 0  # 0: every processor this process may use
+    cluster: str | None = None  # address of a Ray cluster to train on; None: this machine alone
+    sync_words: int | None = None  # of a machine between two merges; None: by what a merge costs
+    sync_type: str = "int8"  # how rows travel between machines; or float32
     memory: str | int | None = None  # bytes for ids and words, as 4000000000 or "4G"; None: 1/4
     force: bool = False  # replace an existing output
     save_vocab: str | Path | None = None  # write the words and their counts here
@@ -43,6 +46,11 @@ class RunOptions:
             real("checkpoint_every", self.checkpoint_every, above=0.0, most=MOST_MINUTES)
         if self.stop_after is not None:
             whole("stop_after", self.stop_after, 1, 1_000_000)
+        one_of("sync_type", self.sync_type, ("int8", "float32"))
+        if self.sync_words is not None:
+            whole("sync_words", self.sync_words, 1, MAX_SEED)
+            if self.cluster is None:
+                raise ConfigError("--sync-words is about several machines; give --cluster too")
         one_of("vocab_format", self.vocab_format, ("tsv", "word2vec"))
         if self.memory is not None:
             parse_size(self.memory)

@@ -21,9 +21,13 @@ from w2v_sgns.errors import ConfigError
 
 __all__ = ["OBJECTIVES", "WHOLE_LINE", "TrainConfig"]
 
-OBJECTIVES = ("sgns", "nce", "nce-sigmoid", "softmax")
-# q(w) ∝ count^exponent where none is given: the published choice of each; softmax has no noise
-NOISE_EXPONENTS = {"sgns": 0.75, "nce": 0.0, "nce-sigmoid": 0.0, "softmax": None}
+OBJECTIVES = ("sgns", "nce", "nce-sigmoid", "softmax", "inbatch")
+# q(w) ∝ count^exponent where none is given: the published choice of each; None: no noise is drawn
+NOISE_EXPONENTS = {"sgns": 0.75, "nce": 0.0, "nce-sigmoid": 0.0, "softmax": None, "inbatch": None}
+INSTEAD = {
+    "softmax": "sums over all words instead",
+    "inbatch": "takes the words of the batch's other pairs instead",
+}
 COLLISIONS = ("keep", "drop")
 SHARED_NOISE = ("window", "batch")
 WHOLE_LINE = "line"  # a window that reaches from the line's start to its end
@@ -43,7 +47,7 @@ class TrainConfig(TextOptions):
     fixed_window: bool = False  # False: the size is drawn from 1..window at every token
     objective: str = "sgns"  # what is minimised
     bias: bool = False  # train a bias of each output word too
-    negative: int = 5  # k, noise words a window; softmax has none
+    negative: int = 5  # k, noise words a window; softmax and inbatch have none
     noise_exponent: float | None = None  # q(w) ∝ count(w)^noise_exponent; None: the objective's
     shared_noise: str = "window"  # noise words are drawn for each window, or for a batch of them
     collisions: str = "keep"  # a noise word equal to the positive: keep it, or drop it
@@ -94,7 +98,7 @@ class TrainConfig(TextOptions):
 
     def _check_noise(self) -> None:
         """Refuse settings of the noise that the objective has no use for; set its exponent."""
-        if self.objective == "softmax":
+        if self.without_noise:
             self._refuse_noise()
         if self.objective == "nce-sigmoid" and self.collisions == "drop":
             raise ConfigError(
@@ -114,8 +118,8 @@ class TrainConfig(TextOptions):
         }
         for flag in (flag for flag, is_given in given.items() if is_given):
             raise ConfigError(
-                f"{flag} is about noise words; --objective softmax sums over all words instead: "
-                "leave it out"
+                f"{flag} is about noise words; --objective {self.objective} "
+                f"{INSTEAD[self.objective]}: leave it out"
             )
 
     def _check_start(self) -> None:
@@ -128,7 +132,12 @@ class TrainConfig(TextOptions):
     @property
     def in_batches(self) -> bool:
         """Whether whole batches are trained: their sums are the same on any number of threads."""
-        return self.objective == "softmax" or self.shared_noise == "batch"
+        return self.without_noise or self.shared_noise == "batch"
+
+    @property
+    def without_noise(self) -> bool:
+        """Whether no noise words are drawn."""
+        return NOISE_EXPONENTS[self.objective] is None
 
     @property
     def final_lr(self) -> float:

@@ -32,6 +32,8 @@ def column_member(opener: Opener, text: TextOptions) -> JsonLines | Table:
 class _Column:
     """Values one after another, each a text or a ready-made line, all of one kind."""
 
+    ends_line = True
+
     def __init__(self, opener: Opener, text: TextOptions) -> None:
         self.opener, self.text = opener, text
         self.name, self.label, self.once = opener.name, opener.label, opener.once

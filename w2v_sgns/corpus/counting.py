@@ -172,8 +172,10 @@ class _Tally:
         self._end_file()
 
     def _end_file(self) -> None:
-        self.counts.pieces.end_line()
-        self.counts.lines += self._file_lines + (self._last != LINE_BREAK)
+        ends = self._file < 0 or self.source.members[self._file].ends_line
+        if ends:
+            self.counts.pieces.end_line()
+        self.counts.lines += self._file_lines + (ends and self._last != LINE_BREAK)
         self._file_lines, self._last = 0, LINE_BREAK
 
 

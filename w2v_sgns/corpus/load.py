@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from w2v_sgns.config import TextOptions
+from w2v_sgns.corpus.fingerprint import Fingerprint
 from w2v_sgns.corpus.inputs import open_source
 from w2v_sgns.corpus.source import Source
 from w2v_sgns.corpus.stats import Corpus, CorpusStats
@@ -28,8 +27,18 @@ if TYPE_CHECKING:
     from w2v_sgns.corpus.ranking import Ranking
     from w2v_sgns.corpus.selection import Selection, Wanted
     from w2v_sgns.corpus.totals import WordTotals
+    from w2v_sgns.errors import CorpusError
 
-__all__ = ["load_corpus"]
+__all__ = [
+    "Compacted",
+    "Ranked",
+    "compacted",
+    "finish",
+    "load_corpus",
+    "nothing_read",
+    "rank",
+    "wanted_words",
+]
 
 _NO_ROW = np.uint32(MAX_TYPES - 1)  # above every word's
 
@@ -81,13 +90,12 @@ def load_corpus(
     from w2v_sgns.corpus.counting import BLOCK_BYTES, count_source
     from w2v_sgns.corpus.overflow import Overflow
     from w2v_sgns.corpus.pieces import Pieces
-    from w2v_sgns.corpus.selection import Wanted
 
-    wanted = Wanted(
+    wanted = wanted_words(
         min_count=min_count,
         max_vocab=max_vocab,
-        keep_words=() if keep_words is None else read_words(keep_words),
-        given=read_vocabulary(read_vocab) if isinstance(read_vocab, (str, Path)) else read_vocab,
+        keep_words=keep_words,
+        read_vocab=read_vocab,
         known=known,
         for_training=for_training,
     )
@@ -110,49 +118,105 @@ def load_corpus(
         overflow.close()
 
 
+def wanted_words(
+    *,
+    min_count: int = 5,
+    max_vocab: int | None = None,
+    keep_words: Path | str | None = None,
+    read_vocab: Path | str | Vocabulary | None = None,
+    known: Vocabulary | None = None,
+    for_training: bool = True,
+) -> Wanted:
+    """Return what is asked of the vocabulary (see load_corpus), its files read."""
+    from w2v_sgns.corpus.selection import Wanted
+
+    return Wanted(
+        min_count=min_count,
+        max_vocab=max_vocab,
+        keep_words=() if keep_words is None else read_words(keep_words),
+        given=read_vocabulary(read_vocab) if isinstance(read_vocab, (str, Path)) else read_vocab,
+        known=known,
+        for_training=for_training,
+    )
+
+
 def _finished(
     source: Source, counts: Counts, wanted: Wanted, table_bytes: int, stop: Stop | None
 ) -> Corpus:
     """Order, select, remap: everything after the text has been read."""
-    from w2v_sgns.corpus.refusals import no_pairs, no_tokens, too_few_words
     from w2v_sgns.corpus.remap import longest_line
+
+    if not counts.pieces.tokens:
+        raise nothing_read(source, counts)
+    in_memory = not counts.overflow
+    ranked = rank(counts, stop) if in_memory else _joined(counts, wanted, table_bytes, stop)
+    spooled = counts.pieces.spooled
+
+    def compact(selection: Selection) -> Compacted:
+        digest = Fingerprint()
+        kept = len(selection.vocabulary)
+        store = compacted(counts, ranked.ranks, digest.feed, selection.rows, kept, stop)
+        return Compacted(
+            store=store,
+            tokens=store.tokens.size,
+            longest_line=longest_line(store.tokens),
+            fingerprint=digest.text(ranked.ranking.offsets, ranked.ranking.data),
+            spooled=spooled,
+        )
+
+    return finish(source, counts, ranked, wanted, compact)
+
+
+def nothing_read(source: Source, counts: Counts) -> CorpusError:
+    """Return the error for a text of blanks."""
+    from w2v_sgns.corpus.refusals import no_tokens
+
+    return no_tokens(_short(source.names), counts.lines, counts.long_tokens)
+
+
+def finish(
+    source: Source,
+    counts: Counts,
+    ranked: Ranked,
+    wanted: Wanted,
+    compact: Callable[[Selection], Compacted],
+) -> Corpus:
+    """Select the words, have their tokens remapped, say what was read.
+
+    Raises:
+        VocabularyError, CorpusError: what is left is nothing to train on.
+    """
+    from w2v_sgns.corpus.refusals import no_pairs, too_few_words
     from w2v_sgns.corpus.selection import select
 
     name = _short(source.names)
-    if not counts.pieces.tokens:
-        raise no_tokens(name, counts.lines, counts.long_tokens)
-    if counts.overflow:
-        ranked = _joined(counts, wanted, table_bytes, stop)
-    else:
-        ranked = _ranked(counts, stop)
     selection = select(ranked.ranking, wanted)
     if wanted.for_training and len(selection.vocabulary) < 2:
         raise too_few_words(name, ranked.ranking, len(selection.vocabulary), wanted)
-    spooled = counts.pieces.spooled
-    store, fingerprint = _compacted(counts, ranked, selection, stop)
+    found = compact(selection)
     try:
-        found = _Found(store, longest_line(store.tokens), fingerprint, spooled)
         stats = _stats(source, counts, ranked, selection, found)
         if wanted.for_training and stats.longest_line < 2:
             raise no_pairs(name, stats, wanted)
     except BaseException:
-        store.close()
+        found.store.close()
         raise
-    return Corpus(selection.vocabulary, store, stats)
+    return Corpus(selection.vocabulary, found.store, stats)
 
 
-@dataclass(frozen=True)
-class _Found:
+@dataclass(frozen=True, kw_only=True)
+class Compacted:
     """What the last pass over the ids gave."""
 
     store: TokenStore
+    tokens: int  # kept; those in other machines' stores too
     longest_line: int
     fingerprint: str
     spooled: bool
 
 
 def _stats(
-    source: Source, counts: Counts, ranked: _Ranked, selection: Selection, found: _Found
+    source: Source, counts: Counts, ranked: Ranked, selection: Selection, found: Compacted
 ) -> CorpusStats:
     totals = ranked.totals
     return CorpusStats(
@@ -165,7 +229,7 @@ def _stats(
         longest_line=found.longest_line,
         tokens_read=totals.tokens,
         types_read=totals.types,
-        tokens_kept=found.store.tokens.size,
+        tokens_kept=found.tokens,
         types_kept=len(selection.vocabulary),
         types_unseen=selection.unseen,
         types_counted=ranked.ranking.counts.size,
@@ -186,7 +250,7 @@ def _stats(
 
 
 @dataclass(frozen=True)
-class _Ranked:
+class Ranked:
     """All words in their final order, and the way from provisional ids to it.
 
     ranks(owner)[row] is the rank of a table's row; len(ranking.counts): it was left out.
@@ -198,7 +262,7 @@ class _Ranked:
     least: int = 1  # words seen less often were left out
 
 
-def _ranked(counts: Counts, stop: Stop | None) -> _Ranked:
+def rank(counts: Counts, stop: Stop | None) -> Ranked:
     """Merge the tables and order all words."""
     from w2v_sgns.corpus.counting import check_stop
     from w2v_sgns.corpus.ranking import rank_words
@@ -221,10 +285,10 @@ def _ranked(counts: Counts, stop: Stop | None) -> _Ranked:
     totals = WordTotals()
     totals.add(ranking.data, ranking.offsets, ranking.counts, invalid=bool(counts.invalid_place))
     ranks = [ranking.ranks, *(ranking.ranks[rows] for rows in maps)]
-    return _Ranked(ranks.__getitem__, ranking, totals)
+    return Ranked(ranks.__getitem__, ranking, totals)
 
 
-def _joined(counts: Counts, wanted: Wanted, table_bytes: int, stop: Stop | None) -> _Ranked:
+def _joined(counts: Counts, wanted: Wanted, table_bytes: int, stop: Stop | None) -> Ranked:
     """Add up the tables that are on the disk and order the words that fit."""
     from w2v_sgns.corpus.counting import LEAST_TABLE, check_stop
     from w2v_sgns.corpus.ranking import rank_words
@@ -241,38 +305,37 @@ def _joined(counts: Counts, wanted: Wanted, table_bytes: int, stop: Stop | None)
     ranking = rank_words(*joined.words)
     left_out = np.uint32(ranking.counts.size)
     rank_of = np.append(ranking.ranks, left_out)[joined.places]
-    return _Ranked(counts.overflow.ranks(rank_of), ranking, joined.totals, joined.least)
+    return Ranked(counts.overflow.ranks(rank_of), ranking, joined.totals, joined.least)
 
 
-def _compacted(
-    counts: Counts, ranked: _Ranked, selection: Selection, stop: Stop | None
-) -> tuple[TokenStore, str]:
-    """Remap all ids and drop what is not selected; return the store and the fingerprint."""
+def compacted(
+    counts: Counts,
+    ranks: Callable[[int], Ids],
+    feed: Callable[[Ids], None],
+    rows: Ids | None,
+    kept: int,
+    stop: Stop | None,
+) -> TokenStore:
+    """Remap all ids and drop what is not selected.
+
+    ranks(owner): see Ranked. feed: called with the ranks of all tokens, in order. rows, kept: the
+    row of each rank, and how many there are (see Selection).
+    """
     from w2v_sgns.corpus.counting import check_stop
     from w2v_sgns.corpus.remap import keep_below, to_ranks
 
-    digest = blake2b(digest_size=32)
-    kept = len(selection.vocabulary)
-    ranking, rows = ranked.ranking, selection.rows
     if rows is not None:  # and one for the words left out
         rows = np.append(rows, _NO_ROW)
 
     def shorten(ids: Ids, owner: int) -> tuple[int, bool]:
         check_stop(stop)
-        to_ranks(ids, ranked.ranks(owner))
-        digest.update(_little_endian(ids, "<u4"))
+        to_ranks(ids, ranks(owner))
+        feed(ids)
         if rows is not None:
             to_ranks(ids, rows)
         return keep_below(ids, kept)
 
-    store = counts.pieces.compact(shorten)
-    digest.update(_little_endian(ranking.offsets, "<i8"))
-    digest.update(ranking.data.data)
-    return store, digest.hexdigest()
-
-
-def _little_endian(array: NDArray[Any], dtype: str) -> memoryview:
-    return array.astype(dtype, copy=False).data.cast("B")
+    return counts.pieces.compact(shorten)
 
 
 def _short(names: Sequence[str]) -> str:

@@ -25,6 +25,7 @@ class Pieces:
 
     def __init__(self, memory_bytes: int) -> None:
         self.tokens = 0
+        self.ends_before = False  # a line ended before the first token that compact kept
         self._memory_bytes = memory_bytes
         self._owners: list[int] = []  # table of each piece
         self._sizes: list[int] = []  # its tokens
@@ -74,6 +75,7 @@ class Pieces:
             count, ends_line = shorten(ids, owner)
             if ends_line and kept:
                 self._mark(out, kept - 1)
+            self.ends_before |= ends_line and not kept
             if self._spool is None:
                 out[kept : kept + count] = ids[:count]
             else:  # never past what was read: the kept are no more than the read

@@ -24,7 +24,7 @@ class Sentences:
         once: it is a generator or another iterator: nothing is left of it afterwards.
     """
 
-    ready = True
+    ready = ends_line = True
 
     def __init__(self, lines: Iterable[Any]) -> None:
         self.lines = lines

@@ -46,6 +46,7 @@ class Member(Protocol):
     label: str  # for the provenance: relative, nothing of this machine
     ready: bool  # see Block; known once the first piece has come
     once: bool  # it can be read only once
+    ends_line: bool  # its last line does not go on elsewhere
 
     @property
     def size(self) -> int | None:
@@ -63,6 +64,7 @@ class TextMember:
     """A file of text behind an opener."""
 
     ready = False
+    ends_line = True
 
     def __init__(self, opener: Opener, text: TextOptions) -> None:
         self.opener, self.text = opener, text

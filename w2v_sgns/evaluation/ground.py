@@ -120,7 +120,8 @@ class Trial:
         from w2v_sgns.training.setup import backend_for, initial_matrices, training_data
 
         self.ground, self.epochs = ground, epochs
-        shared = "window" if objective == "softmax" else ground.config.shared_noise
+        noiseless = TrainConfig(objective=objective).without_noise
+        shared = "window" if noiseless else ground.config.shared_noise
         self.config = replace(
             ground.config,
             objective=objective,

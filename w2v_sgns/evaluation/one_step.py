@@ -190,9 +190,15 @@ def one_step(
 
     Raises:
         UnknownWordError: a word the example does not have.
-        ConfigError: a setting is out of range, or noise words are named for the softmax.
+        ConfigError: a setting is out of range, noise words are named for the softmax, or the
+            objective has no step of one pair.
     """
     example = replace(example, config=_settings(example.config, lr, objective))
+    if example.config.objective == "inbatch":
+        raise ConfigError(
+            "--objective inbatch learns from the other pairs of a batch, one pair alone teaches "
+            "it nothing; step shows sgns, nce, nce-sigmoid or softmax"
+        )
     if example.config.objective == "softmax":
         if negatives is not None:
             raise ConfigError("--negatives: --objective softmax sums over all words; leave it out")

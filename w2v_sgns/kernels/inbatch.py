@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Blocked", "in_batch_blocked"]
+from w2v_sgns.kernels.shared import add_rows
+
+__all__ = ["Blocked", "in_batch_blocked", "in_batch_step"]
 
 ROWS, COLUMNS = 512, 1024  # of a tile: 2 MB, about a cache
 SAFE = 60.0  # exp of ± this, and a batch of such sums, lie well within float32
@@ -53,6 +55,26 @@ def in_batch_blocked(
     batch = _Batch(X, Y, log_scale, columns, ids, log_q, right, without_self)
     batch.sum_up()
     return batch.gradients()
+
+
+def in_batch_step(E, Ep, centers, targets, lr) -> float:
+    """Update E and Ep in place by a batch of word pairs; return the loss before it, summed.
+
+    E, Ep float32 (V, d); centers, targets (N,) ids, which may come several times. Each pair picks
+    its target by dot products. N is small enough for the scores to be held, once.
+    """
+    X, Y, pairs = E[centers], Ep[targets], np.arange(len(centers))
+    P = X @ Y.T
+    own, most = P[pairs, pairs], P.max(axis=1)
+    P -= most[:, None]
+    np.exp(P, out=P)
+    sums = P.sum(axis=1)
+    P /= sums[:, None]
+    P[pairs, pairs] -= 1
+    rate = np.float32(-lr)
+    add_rows(E, centers, rate * (P @ Y))
+    add_rows(Ep, targets, rate * (P.T @ X))
+    return float((np.log(sums) + most - own).sum(dtype=np.float64))
 
 
 class _Batch:

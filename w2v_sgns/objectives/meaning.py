@@ -27,6 +27,12 @@ def score_meaning(
             f"{score}; the softmax of s over all words is P(w|c), s alone is known up to a "
             "constant of each center word."
         )
+    elif objective == "inbatch":
+        text = (
+            f"{score} tends to the pointwise mutual information log(P(w|c) / P(w)), up to a "
+            "constant of each center word: P(w|c) is in proportion to P(w)·e^s, with P(w) as often "
+            "as w stands among the pairs."
+        )
     else:
         text = (
             f"{score} tends to {aim} − log(k·q(w)), k = {negative}. σ(s) is the chance that the "

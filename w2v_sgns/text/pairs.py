@@ -123,6 +123,7 @@ class TextsMember:
     """Texts in memory as a member of a corpus, a line each: for counting their words."""
 
     ready = once = False
+    ends_line = True
     size: int | None = None
     position = 0
 

@@ -81,8 +81,12 @@ class Backend(Protocol):
     def warm_up(self) -> None:
         """Compile whatever the first epoch needs."""
 
-    def run_epoch(self, epoch: int, tick: Tick, *, first: int = 0) -> Totals:
+    def run_epoch(
+        self, epoch: int, tick: Tick, *, first: int = 0, end: int | None = None
+    ) -> Totals:
         """Train on every token of the chunks from `first` on; call tick about ten times a second.
+
+        `end`: the first chunk that is left alone; None: the epoch's end.
 
         Where tick returns True, no further chunk is begun and those that run are finished: what
         is returned says which chunk is next, and E and Ep hold exactly the chunks before it.
@@ -187,14 +191,20 @@ class HogwildBackend(ChunkedBackend):
         self._train(self.workers[0], line_of_one, 0, 0)
         self.workers[0].reset()
 
-    def run_epoch(self, epoch: int, tick: Tick, *, first: int = 0) -> Totals:
+    def run_epoch(
+        self, epoch: int, tick: Tick, *, first: int = 0, end: int | None = None
+    ) -> Totals:
         """Train on the chunks from `first` on (see :class:`Backend`)."""
+<<<<<<< HEAD
         queue = Chunks(first, self.chunks)
         self._run(epoch, queue, tick)
         return self._finish(queue.next)
 
     def _run(self, epoch: int, queue: Chunks, tick: Tick) -> None:
         """Let all workers train the chunks of a queue."""
+=======
+        queue = _Chunks(first, self.chunks if end is None else end)
+>>>>>>> main
         for worker in self.workers:
             worker.start(lambda w: self._work(w, epoch, queue))
         try:

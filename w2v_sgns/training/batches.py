@@ -69,18 +69,20 @@ class BatchBackend(ChunkedBackend):
         self.threads, self._pool = threads, ThreadPoolExecutor(threads)
         width = config.dim + config.bias
         self.E, self.Ep = (matrix[:, :width] for matrix in self.matrices)
-        self._room = np.zeros((3, CHUNK + 2 * self.window + 1), np.int32)
+        self.room = np.zeros((3, CHUNK + 2 * self.window + 1), np.int32)
 
     def warm_up(self) -> None:
         """Compile what forms the pairs."""
         next(self._batches(0, 0), None)
 
-    def run_epoch(self, epoch: int, tick: Tick, *, first: int = 0) -> Totals:
+    def run_epoch(
+        self, epoch: int, tick: Tick, *, first: int = 0, end: int | None = None
+    ) -> Totals:
         """Train on the chunks from `first` on (see :class:`~.backends.Backend`)."""
         sums, told, chunk = np.zeros(4), time.monotonic(), first
         stopped = False
         with single_threaded_blas():
-            while chunk < self.chunks and not stopped:
+            while chunk < (self.chunks if end is None else end) and not stopped:
                 try:
                     for batch in self._train(epoch, chunk):
                         sums += batch
@@ -119,22 +121,28 @@ class BatchBackend(ChunkedBackend):
         lr = float(np.float32(self.schedule.at(epoch, chunk * CHUNK)))
         state = self.chunk_seeds(epoch, chunk)[-1]
         first, last = self._list(epoch, chunk)
-        tokens, told = self.chunk_tokens(chunk), 0
-        for begin in range(first, last, self.rows):
-            windows, loss = self._batch(begin, last), 0.0
+        tokens, told, counted = self.chunk_tokens(chunk), 0, 0
+        for windows, kept in self.pieces(first, last, state):
+            loss = 0.0
             if len(windows.rows):
                 loss, state = self.step(windows, lr, state)
-            done = tokens * (begin + len(windows.words) - first) // (last - first)
-            yield np.array([done - told, len(windows.words), len(windows.rows), loss])
-            told = done
+            done = tokens * kept // (last - first)
+            yield np.array([done - told, kept - counted, len(windows.rows), loss])
+            told, counted = done, kept
         if first == last:
             yield np.array([tokens, 0, 0, 0.0])
 
     def _batches(self, epoch: int, chunk: int) -> Iterator[Windows]:
         """Yield a chunk's kept tokens with their windows, so many at a time."""
         first, last = self._list(epoch, chunk)
+        for windows, _ in self.pieces(first, last, self.chunk_seeds(epoch, chunk)[-1]):
+            yield windows
+
+    def pieces(self, first: int, last: int, state: np.uint64) -> Iterator[tuple[Windows, int]]:
+        """Yield the batches of the words first..last − 1 of the room, and kept tokens so far."""
         for begin in range(first, last, self.rows):
-            yield self._batch(begin, last)
+            end = min(begin + self.rows, last)
+            yield self.windows(begin, end), end - first
 
     def _list(self, epoch: int, chunk: int) -> tuple[int, int]:
         """Put a chunk's kept tokens and the ends of their windows into the room: first, last."""
@@ -149,14 +157,14 @@ class BatchBackend(ChunkedBackend):
             self.fixed,
             seeds,
             self.data.keep,
-            *self._room,
+            *self.room,
         )
         return int(first), int(last)
 
-    def _batch(self, begin: int, last: int) -> Windows:
-        """Return the batch that begins there, from the room."""
-        words, low, high = self._room
-        t = np.arange(begin, min(begin + self.rows, last))
+    def windows(self, begin: int, end: int) -> Windows:
+        """Return the pairs of the words begin..end − 1 of the room."""
+        words, low, high = self.room
+        t = np.arange(begin, end)
         return _windows(words, t, low[t].astype(np.int64), high[t].astype(np.int64))
 
     def step(self, windows: Windows, lr: float, state: np.uint64) -> tuple[float, np.uint64]:

@@ -15,6 +15,7 @@ from w2v_sgns.config import TrainConfig
 from w2v_sgns.errors import DivergenceError
 from w2v_sgns.objectives import nce, sgns
 from w2v_sgns.objectives.window import Cost
+from w2v_sgns.training.cost import batch_pairs
 from w2v_sgns.training.state import Sums
 
 __all__ = ["LossWatch", "untrained_loss"]
@@ -63,6 +64,8 @@ def untrained_loss(config: TrainConfig, counts: npt.NDArray[np.int64]) -> float:
 
     if config.objective == "softmax":
         return math.log(len(counts))
+    if config.objective == "inbatch":
+        return math.log(batch_pairs(len(counts)))
     q = noise_distribution(counts, config.noise_exponent or 0.0)
     cost: Cost = sgns.cost
     if config.objective != "sgns":

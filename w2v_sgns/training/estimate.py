@@ -47,7 +47,7 @@ class Estimate:
     memory: int  # bytes in all, roughly
     seconds: float  # of training, all epochs, on all threads
     threads: int
-    cost: Cost | None = None  # of the exact softmax
+    cost: Cost | None = None  # of a softmax
 
     def lines(self, config: TrainConfig) -> Iterator[str]:
         """Yield the figures for people."""
@@ -91,9 +91,7 @@ def estimate(
         check_memory(words, config)
         pairs, exact, rate = _tried(text, config, window, threads)
         kept = text.stats.tokens_kept
-        cost = None
-        if config.objective == "softmax":
-            cost = softmax_cost(text.vocabulary, kept, config, epochs=config.epochs, rate=rate)
+        cost = softmax_cost(text.vocabulary, kept, config, epochs=config.epochs, rate=rate)
         ids = 0 if text.stats.spooled else 4 * text.stats.tokens_kept
         matrices = matrix_bytes(words, config)
         return Estimate(

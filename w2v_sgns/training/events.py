@@ -20,6 +20,7 @@ class Event:
 
     Phases, in order: "count" (done, total: bytes of text), "corpus" (corpus is set), "compile",
     "train" (done, total: tokens over all epochs), "epoch" (one is over; so far its means),
+    "merge" (of several machines: nodes, sent, merging),
     "save" (path is set), "done" (path: what was written). In between: "note" (text: what one
     should know), "checkpoint" (path: it was written), and as the last one "stopped" or
     "interrupted" (path: the checkpoint, None if it could not be written; text: how far).
@@ -36,6 +37,9 @@ class Event:
     pairs: int = 0  # positive pairs of this epoch
     seconds: float = 0.0  # wall time of training so far, without compiling and counting
     cpu_seconds: float = 0.0  # ... and the processors' time of the same span
+    nodes: int = 0  # machines of a cluster
+    sent: int = 0  # bytes that each of them has sent for merges so far
+    merging: float = 0.0  # share of the time that merges have taken so far
     threads: int = 0
     asked: int = 0  # threads asked for; 0: all
     corpus: Corpus | None = None

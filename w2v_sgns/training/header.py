@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from w2v_sgns.config import WHOLE_LINE, TrainConfig
 from w2v_sgns.machine import human_bytes
+from w2v_sgns.training.cost import batch_pairs
 from w2v_sgns.training.needs import best_bytes, checkpoint_bytes, matrix_bytes, model_bytes
 
 if TYPE_CHECKING:
@@ -64,7 +65,9 @@ def header(
 
 
 def noise_text(config: TrainConfig, words: int) -> str:
-    """Say what true words are told from: k noise words and their distribution, or all words."""
+    """Say what true words are told from: k noise words, all words, or those of a batch."""
+    if config.objective == "inbatch":
+        return f"no noise: batches of {batch_pairs(words):,} pairs"
     if config.noise_exponent is None:
         return "no noise: exact sums"
     if config.noise_exponent == 0:

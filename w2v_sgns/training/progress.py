@@ -43,6 +43,7 @@ class TerminalProgress:
         self.last: Event | None = None  # the newest training event, for the summary
         self.output: Path | None = None  # the finished model's file
         self._bar: Any = None
+        self._merging = ""  # of several machines
         self._next_line = time.monotonic() + EVERY
 
     def __enter__(self) -> TerminalProgress:
@@ -54,7 +55,10 @@ class TerminalProgress:
     def __call__(self, event: Event) -> None:
         """Show one event."""
         with self._lock:
-            self._take(event)
+            if event.phase == "merge":  # several times a second: shown with the next moment
+                self._merging = merging_text(event)
+            else:
+                self._take(event)
 
     def _take(self, event: Event) -> None:
         if event.phase == "count":
@@ -62,7 +66,8 @@ class TerminalProgress:
             self._show(event, "counting", f"{human_bytes(event.done)} {total}")
         elif event.phase in ("train", "epoch"):
             self.last = event
-            self._show(event, f"epoch {event.epoch}/{self.config.epochs}", training_text(event))
+            text = training_text(event) + self._merging
+            self._show(event, f"epoch {event.epoch}/{self.config.epochs}", text)
         elif event.phase == "compile":
             self._say("compiling: once on this machine, some seconds")
         elif event.phase == "done":
@@ -118,6 +123,12 @@ def training_text(event: Event) -> str:
     if not math.isnan(event.heldout):
         loss += f" (held out {event.heldout:.3f})"
     return f"{words_per_second(rate)}  lr {event.lr:.4f}  {loss}  {duration(left)} left"
+
+
+def merging_text(event: Event) -> str:
+    """Return what merging costs: machines, bytes sent by each, share of the time."""
+    sent = human_bytes(event.sent)
+    return f"  {event.nodes} nodes, {sent} sent by each, {event.merging:.0%} merging"
 
 
 def stopped_lines(event: Event) -> Iterator[str]:

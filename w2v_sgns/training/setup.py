@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from w2v_sgns.config import TrainConfig
+from w2v_sgns.config import RunOptions, TrainConfig
 from w2v_sgns.training.schedule import Schedule
 
 if TYPE_CHECKING:
+    from w2v_sgns.cluster.start import Nodes
     from w2v_sgns.corpus import Corpus
     from w2v_sgns.corpus.store import TokenStore
     from w2v_sgns.kernels.matrices import Matrix
@@ -21,12 +23,22 @@ if TYPE_CHECKING:
 
 __all__ = [
     "backend_for",
+    "cluster_nodes",
     "cpu_backend",
     "initial_matrices",
     "matrices_for",
     "output_bias",
     "training_data",
 ]
+
+
+def cluster_nodes(options: RunOptions, config: TrainConfig) -> AbstractContextManager[Nodes | None]:
+    """Return the machines to train on; None in it for this one alone."""
+    if options.cluster is None:
+        return nullcontext()
+    from w2v_sgns.cluster.start import Nodes
+
+    return Nodes(options, config)
 
 
 def cpu_backend(
@@ -68,17 +80,20 @@ def backend_for(
     window: int | None,
     stripes: int | None = None,
 ) -> HogwildBackend | BatchBackend:
-    """Return the backend of the objective: products for the softmax and shared noise.
+    """Return the backend of the objective: products for the softmaxes and shared noise.
 
     `stripes`: for threads in step (see stripes.py), what their result depends on; None: they race.
     """
     from w2v_sgns.training.backends import HogwildBackend
     from w2v_sgns.training.batches import SharedNoiseBackend, SoftmaxBackend
+    from w2v_sgns.training.inbatch import InBatchBackend
     from w2v_sgns.training.stripes import StripedBackend
 
     kind: Callable[..., HogwildBackend | BatchBackend] = HogwildBackend
     if config.objective == "softmax":
         kind = SoftmaxBackend
+    elif config.objective == "inbatch":
+        kind = InBatchBackend
     elif config.in_batches:
         kind = SharedNoiseBackend
     elif stripes is not None and stripes > 1:  # one thread alone has nobody to race with
@@ -97,9 +112,11 @@ def training_data(
     from w2v_sgns import sampling
     from w2v_sgns.training.backends import TrainingData
 
-    q = sampling.noise_distribution(counts, config.noise_exponent or 0.0)
     sample = sampling.effective_sample(config.sample, tokens_in_all or len(tokens))
     kept = sampling.keep_probabilities(counts, sample)
+    q = sampling.noise_distribution(counts, config.noise_exponent or 0.0)
+    if config.objective == "inbatch":  # what stands in a batch: words as often as they are kept
+        q = np.maximum(counts * kept / (counts @ kept), np.finfo(np.float64).tiny)
     return TrainingData(
         tokens=tokens,
         keep=sampling.keep_thresholds(kept),

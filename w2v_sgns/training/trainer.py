@@ -37,13 +37,15 @@ from w2v_sgns.training.needs import (
 )
 from w2v_sgns.training.resume import Plan, asked_of, check_corpus, planned
 from w2v_sgns.training.run import Run
-from w2v_sgns.training.setup import cpu_backend, initial_matrices, output_bias
+from w2v_sgns.training.setup import cluster_nodes, cpu_backend, initial_matrices, output_bias
 from w2v_sgns.training.signals import StopRequest
 from w2v_sgns.training.state import State, Sums
 
 if TYPE_CHECKING:
+    from w2v_sgns.cluster.start import Nodes
     from w2v_sgns.corpus import Corpus
     from w2v_sgns.corpus.source import Source
+    from w2v_sgns.training.backends import Backend
 
 __all__ = ["train", "train_plan"]
 
@@ -98,14 +100,17 @@ def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
         CurvePlot(options.plot, watch, force=options.force or resumed) as drawn,
         JsonLog(options.log_json, config, drawn, append=resumed) as say,
         when_compiling(_once(lambda: say(Event(phase="compile")))),
-        counted(source, options, say, **_selection(plan, given)) as text,
+        cluster_nodes(options, config) as nodes,
+        (counted if nodes is None else nodes.counted)(
+            source, options, say, **_selection(plan, given)
+        ) as text,
     ):
         say(Event(phase="corpus", corpus=text, threads=threads, asked=options.threads))
         check_disk(options.output, len(text.vocabulary), config)
         _save_vocabulary(text, options)
         replaces = options.force or plan.replaces
         asked = asked_of(source, options, threads, replaces=replaces)
-        return _fit(text, plan, given, threads, asked, say)
+        return _fit(text, plan, given, threads, asked, say, nodes)
 
 
 def _outputs(plan: Plan) -> dict[str, Path | str | None]:
@@ -208,6 +213,7 @@ def _fit(
     threads: int,
     asked: dict[str, Any],
     say: Progress,
+    nodes: Nodes | None,
 ) -> Model:
     """Allocate, run the epochs that are left, save; return the finite model."""
     config, options, checkpoint = plan.config, plan.options, plan.checkpoint
@@ -228,7 +234,12 @@ def _fit(
             checkpoint.model.provenance if checkpoint else _provenance(corpus, config, threads)
         ),
     )
-    backend, schedule = make(corpus)
+    backend: Backend
+    if nodes is None:
+        backend, schedule = make(corpus)
+    else:
+        backend, schedule = nodes.backend(state.E, state.Ep, corpus, say)
+        model.provenance |= {"nodes": nodes.engine.size, "deterministic": False}
     model.output_bias = state.bias
     if state.frozen is not None:
         backend.freeze(state.frozen)
@@ -270,18 +281,19 @@ def _changes(corpus: Corpus, plan: Plan) -> list[str]:
 
 
 def _costs(corpus: Corpus, plan: Plan, state: State, make: Callable[..., Any]) -> list[str]:
-    """Return what the softmax will cost; refuse what takes hours, without --force.
+    """Return what a softmax will cost; refuse what takes hours, without --force.
 
     Measured on the matrices themselves, at rate zero.
     """
     config, epochs = plan.config, plan.config.epochs - state.epoch
-    if config.objective != "softmax" or not epochs:
+    if not config.without_noise or not epochs:
         return []
     still = make(corpus, held=corpus.store)[0]
     still.warm_up()
     rate = still.tokens_per_second(MEASURED)
     tokens = corpus.stats.tokens_kept
     cost = softmax_cost(corpus.vocabulary, tokens, config, epochs=epochs, rate=rate)
+    assert cost is not None  # a softmax
     check_cost(cost, force=plan.options.force)
     return [cost.text]
 

@@ -1,0 +1,1 @@
+"""Training on several machines: replicas that are merged every so often."""

@@ -1,0 +1,277 @@
+"""Nodes as actors of a Ray cluster that is there already: one on each of its machines.
+
+Connects and disconnects; starts no cluster, no dashboard and no telemetry. Rows go from actor to
+actor through Ray's object store, pickled and unpickled by Ray alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+import ipaddress
+import socket
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from w2v_sgns.cluster.engine import TICK, Each, LostNodeError, Watch
+from w2v_sgns.cluster.node import Node
+from w2v_sgns.errors import ConfigError, ResourceError, W2VError
+
+__all__ = ["RayEngine"]
+
+KNOCK = 5.0  # seconds for a cluster to answer
+READY = 60.0  # seconds that an actor may take to start
+STOPPED = 10.0  # seconds for the nodes to end their chunks after an interrupt
+
+
+class _Actor:
+    """What Ray runs: a node, told what to do by name."""
+
+    def __init__(self, rank: int, size: int) -> None:
+        from contextlib import ExitStack
+
+        from w2v_sgns.machine import single_threaded_blas
+
+        self._end = ExitStack()
+        self._end.enter_context(single_threaded_blas())  # as on threads: equal to the last bit
+        self._node = Node(rank, size)
+
+    def do(self, task: str, *arguments: Any) -> Any:
+        return getattr(self._node, task)(*arguments)
+
+    def pass_on(self, task: str, argument: Any, *received: Any) -> Any:
+        """Do one stage of an exchange; `received`: of every rank, where it is not the first."""
+        given = [list(received)] if received else []
+        return getattr(self._node, task)(*given, argument)
+
+
+class RayEngine:
+    """An :class:`~w2v_sgns.cluster.engine.Engine` on the machines of a Ray cluster."""
+
+    def __init__(self, address: str, *, threads: int = 0) -> None:
+        """Connect and start an actor on each machine; `threads`: of each, 0: all.
+
+        Raises:
+            ConfigError: there is no cluster at the address.
+            ResourceError: Ray is not installed, or a machine has not the processors free.
+        """
+        _check_address(address)
+        self._ray = _imported()
+        self._threads, self._actors = threads, dict[int, Any]()
+        _connect(self._ray, address)
+        try:
+            self._machines = [m for m in self._alive() if m["Resources"].get("CPU", 0) >= 1]
+            if not self._machines:
+                raise ResourceError(f"--cluster {address}: no machine there offers a processor")
+            self.size = len(self._machines)
+            for rank, machine in enumerate(self._machines):
+                self._actors[rank] = self._started(rank, machine)
+            self._check_started(address)
+        except BaseException:
+            self.close()
+            raise
+
+    def _alive(self) -> list[dict[str, Any]]:
+        machines = [machine for machine in self._ray.nodes() if machine["Alive"]]
+        return sorted(machines, key=lambda machine: str(machine["NodeManagerAddress"]))
+
+    def _started(self, rank: int, machine: dict[str, Any] | None) -> Any:
+        """Start an actor on a machine; None: anywhere, beside whatever runs there."""
+        options: dict[str, Any] = {"max_concurrency": 2, "num_cpus": 0}  # so that stop is heard
+        if machine is not None:
+            strategies = importlib.import_module("ray.util.scheduling_strategies")
+            affinity = strategies.NodeAffinitySchedulingStrategy(machine["NodeID"], soft=False)
+            cpus = int(machine["Resources"]["CPU"])
+            options |= {
+                "scheduling_strategy": affinity,
+                "num_cpus": min(self._threads or cpus, cpus),
+            }
+        return self._ray.remote(_Actor).options(**options).remote(rank, self.size)
+
+    def _check_started(self, address: str) -> None:
+        asked = {actor.do.remote("where"): rank for rank, actor in self._actors.items()}
+        ready, waiting = self._ray.wait(list(asked), num_returns=self.size, timeout=READY)
+        if waiting:
+            machine = self._machines[asked[waiting[0]]]
+            raise ResourceError(
+                f"--cluster {address}: {machine['NodeManagerAddress']} has not started a node in "
+                f"{READY:.0f} s; its {machine['Resources']['CPU']:.0f} processors may be taken: "
+                "see `ray status`, or give --threads"
+            )
+        try:
+            self._ray.get(ready)
+        except self._ray.exceptions.RayError as error:
+            raise ResourceError(
+                f"--cluster {address}: a node cannot start ({_first_line(error)}); w2v-sgns must "
+                "be installed on every machine, in the same version"
+            ) from error
+
+    def call(
+        self,
+        task: str,
+        *arguments: Any,
+        ranks: Sequence[int] | None = None,
+        watch: Watch | None = None,
+    ) -> list[Any]:
+        """See Engine."""
+        ranks = range(self.size) if ranks is None else ranks
+        begun = {
+            self._actors[rank].do.remote(task, *Each.told(arguments, rank)): rank for rank in ranks
+        }
+        try:
+            self._watched(begun, watch)
+        except BaseException:
+            for rank in ranks:
+                self.stop(rank)
+            self._ray.wait(list(begun), num_returns=len(begun), timeout=STOPPED)
+            raise
+        results, lost, reason = dict[int, Any](), list[int](), ""
+        for reference, rank in begun.items():
+            try:
+                results[rank] = self._got(reference)
+            except LostNodeError as error:
+                lost.append(rank)
+                reason = error.reason
+        if lost:
+            raise LostNodeError(lost, reason, results)
+        return [results[rank] for rank in ranks]
+
+    def _watched(self, begun: dict[Any, int], watch: Watch | None) -> None:
+        waiting = list(begun)
+        while waiting:
+            _, waiting = self._ray.wait(
+                waiting, num_returns=len(waiting), timeout=TICK, fetch_local=False
+            )
+            if watch is not None:
+                watch(frozenset(rank for ref, rank in begun.items() if ref not in waiting))
+
+    def _got(self, reference: Any) -> Any:
+        """Return a result.
+
+        Raises:
+            LostNodeError: of rank −1: it never came.
+        """
+        exceptions = self._ray.exceptions
+        try:
+            return self._ray.get(reference)
+        except exceptions.RayTaskError as error:
+            cause = error.cause
+            if isinstance(cause, W2VError):
+                raise cause from None
+            if isinstance(cause, exceptions.RayError):  # what it was to be given is gone
+                raise LostNodeError([-1], _first_line(cause), {}) from error
+            raise
+        except exceptions.RayError as error:
+            raise LostNodeError([-1], _first_line(error), {}) from error
+
+    def exchange(self, *stages: str, argument: Any = None) -> list[Any]:
+        """See Engine."""
+        shared = self._ray.put(argument)
+        given: list[list[Any]] = [[] for _ in range(self.size)]  # by rank, what it is to get
+        for stage in stages:
+            last = stage == stages[-1]
+            count = 1 if last else self.size
+            made = [
+                actor.pass_on.options(num_returns=count).remote(stage, shared, *given[rank])
+                for rank, actor in self._actors.items()
+            ]
+            if last:
+                return self._all_of(made)
+            rows = [[refs] if count == 1 else refs for refs in made]
+            given = [list(column) for column in zip(*rows, strict=True)]
+        raise AssertionError("an exchange without a stage")
+
+    def _all_of(self, references: list[Any]) -> list[Any]:
+        self._ray.wait(references, num_returns=len(references), fetch_local=False)
+        try:
+            return [self._got(reference) for reference in references]
+        except LostNodeError as error:
+            raise LostNodeError(self._lost(), error.reason, {}) from error
+
+    def _lost(self) -> list[int]:
+        """Return the ranks that do not answer."""
+        lost = []
+        for rank, actor in self._actors.items():
+            try:
+                self._got(actor.do.remote("where"))
+            except LostNodeError:
+                lost.append(rank)
+        return lost
+
+    def stop(self, rank: int) -> None:
+        """See Engine."""
+        self._actors[rank].do.remote("stop")
+
+    def revive(self, rank: int) -> None:
+        """See Engine. Where the machine is gone, another one does its work beside its own."""
+        with suppress(self._ray.exceptions.RayError):
+            self._ray.kill(self._actors[rank])
+        there = {machine["NodeID"] for machine in self._alive()}
+        machine = self._machines[rank]
+        self._actors[rank] = self._started(rank, machine if machine["NodeID"] in there else None)
+        asked = self._actors[rank].do.remote("where")
+        if not self._ray.wait([asked], timeout=READY)[0]:
+            raise LostNodeError([rank], f"no machine has started it in {READY:.0f} s", {})
+        self._got(asked)
+
+    def close(self) -> None:
+        """See Engine."""
+        for actor in self._actors.values():
+            with suppress(self._ray.exceptions.RayError):
+                self._ray.kill(actor)
+        self._ray.shutdown()
+
+
+def _check_address(address: str) -> None:
+    """Knock at the port: Ray itself would try for two minutes.
+
+    Raises:
+        ConfigError: nobody answers.
+    """
+    host, _, port = address.rpartition(":")
+    if "://" in address:
+        raise ConfigError(
+            f"--cluster {address}: needed: HOST:PORT or auto; run w2v on a machine of the cluster"
+        )
+    if not (host and port.isdecimal()):
+        return  # auto, and what Ray refuses at once
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), KNOCK).close()
+    except (OSError, OverflowError) as error:
+        raise _no_cluster(address, error) from error
+
+
+def _no_cluster(address: str, error: BaseException) -> ConfigError:
+    return ConfigError(
+        f"--cluster {address}: no Ray cluster answers ({_first_line(error)}); start one with "
+        "`ray start --head`, give the address it names, and run w2v on one of its machines"
+    )
+
+
+def _imported() -> Any:
+    try:
+        return importlib.import_module("ray")
+    except ImportError as error:
+        raise ResourceError("--cluster needs Ray: pip install 'w2v-sgns[cluster]'") from error
+
+
+def _connect(ray: Any, address: str) -> None:
+    """Join a cluster.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    more: dict[str, Any] = {}
+    host = address.rpartition(":")[0]
+    with suppress(ValueError):  # a name
+        if ipaddress.ip_address(host).is_loopback:  # else Ray takes the network card's address
+            more["_node_ip_address"] = host
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR", **more)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise _no_cluster(address, error) from error
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0].rstrip(".")[:200]
