@@ -195,16 +195,12 @@ class HogwildBackend(ChunkedBackend):
         self, epoch: int, tick: Tick, *, first: int = 0, end: int | None = None
     ) -> Totals:
         """Train on the chunks from `first` on (see :class:`Backend`)."""
-<<<<<<< HEAD
-        queue = Chunks(first, self.chunks)
+        queue = Chunks(first, self.chunks if end is None else end)
         self._run(epoch, queue, tick)
         return self._finish(queue.next)
 
     def _run(self, epoch: int, queue: Chunks, tick: Tick) -> None:
         """Let all workers train the chunks of a queue."""
-=======
-        queue = _Chunks(first, self.chunks if end is None else end)
->>>>>>> main
         for worker in self.workers:
             worker.start(lambda w: self._work(w, epoch, queue))
         try:
