@@ -32,6 +32,7 @@ from w2v_sgns.cli.train_options import (
     CheckpointEvery,
     Cluster,
     Collisions,
+    Deterministic,
     Dim,
     DryRun,
     Epochs,
@@ -132,6 +133,7 @@ def train(
     text_field: TextFieldOption = TrainConfig.text_field,
     column: ColumnOption = TrainConfig.column,
     threads: ThreadsOption = RunOptions.threads,
+    deterministic: Deterministic = RunOptions.deterministic,
     cluster: Cluster = None,
     sync_words: SyncWords = None,
     sync_type: SyncType = RunOptions.sync_type,
@@ -146,7 +148,8 @@ def train(
     """Train word vectors on a corpus and write them to a model file.
 
     With one thread, the same command gives the same file, byte for byte.
-    With more, the threads race on purpose and the vectors vary a little;
+    With more, the threads race on purpose and the vectors vary a little,
+    but for --deterministic;
     --objective softmax or inbatch and --shared-noise batch have the same vectors on any.
     """
     settings = _settings(context)

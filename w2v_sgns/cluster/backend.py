@@ -81,7 +81,7 @@ class ClusterBackend:
             settings,
             schedule,
         )
-        self.chunks, self.after_chunk = settings.chunks, lambda: None
+        self.chunks = settings.chunks
         self.kappa, self.cost = KAPPA, Cost()
         self._shares, self._say, self._sync_words = shares, say, sync_words
         self._ends = class_ends(len(E))

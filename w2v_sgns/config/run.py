@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from w2v_sgns.config.ranges import MAX_SEED, one_of, real, whole
+from w2v_sgns.config.ranges import MAX_SEED, on_or_off, one_of, real, whole
 from w2v_sgns.errors import ConfigError
 
 __all__ = ["DEFAULT_MODEL", "RunOptions", "parse_size"]
@@ -25,6 +25,7 @@ class RunOptions:
 
     output: Path | None = None  # model file to write; None: nothing is written
     threads: int = 0  # 0: every processor this process may use
+    deterministic: bool = False  # several threads work in step: the same vectors in every run
     cluster: str | None = None  # address of a Ray cluster to train on; None: this machine alone
     sync_words: int | None = None  # of a machine between two merges; None: by what a merge costs
     sync_type: str = "int8"  # how rows travel between machines; or float32
@@ -42,6 +43,12 @@ class RunOptions:
     def __post_init__(self) -> None:
         """Check every range."""
         whole("threads", self.threads, 0, MAX_SEED)
+        on_or_off("deterministic", self.deterministic)
+        if self.deterministic and self.cluster is not None:
+            raise ConfigError(
+                "--deterministic is about the threads of one machine; the machines of a --cluster "
+                "race: leave out one of the two"
+            )
         if self.checkpoint_every is not None:
             real("checkpoint_every", self.checkpoint_every, above=0.0, most=MOST_MINUTES)
         if self.stop_after is not None:

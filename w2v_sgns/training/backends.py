@@ -76,7 +76,6 @@ class Backend(Protocol):
     """The seam between the trainer and the machine."""
 
     chunks: int  # of an epoch: pieces of CHUNK tokens
-    after_chunk: Callable[[], None]  # called by whoever has trained a chunk, and at the very end
 
     def warm_up(self) -> None:
         """Compile whatever the first epoch needs."""
@@ -118,6 +117,7 @@ class ChunkedBackend:
         self.halo = halo_chunks(self.window, data.kept_share if window is None else 1.0)
         self.chunks = -(-len(data.tokens) // CHUNK)
         self.seeds = lru_cache(maxsize=1024)(stream_seeds)
+        # called by whoever has trained a chunk, and at the very end
         self.after_chunk: Callable[[], None] = lambda: None
 
     def freeze(self, frozen: Frozen) -> None:
