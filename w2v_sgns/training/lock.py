@@ -31,7 +31,7 @@ def sole_writer(paths: Iterable[Path | str | None]) -> Iterator[None]:
     """
     targets = {os.path.realpath(path): path for path in paths if path is not None}
     with ExitStack() as held:
-        for target, path in sorted(targets.items()):
+        for target, path in targets.items():
             held.enter_context(_locked(Path(target), path))
         yield
 
