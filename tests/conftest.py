@@ -38,9 +38,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_report_header() -> str:
-    """Say which of the two passes this is."""
-    interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-    return "pass: " + ("interpreted (NUMBA_DISABLE_JIT)" if interpreted else "compiled")
+    """Say which of the three passes this is."""
+    for variable, name in (("DISABLE_JIT", "interpreted"), ("ENABLE_CUDASIM", "simulated GPU")):
+        if os.environ.get(f"NUMBA_{variable}", "0") not in ("", "0"):
+            return f"pass: {name} (NUMBA_{variable})"
+    return "pass: compiled"
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -96,3 +96,20 @@ def test_the_picture_of_the_map_is_a_small_png(root: Path) -> None:
     picture = (root / "data" / "map.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) < 300_000
+
+
+def test_gpu_compile_without_its_libraries_is_one_sentence(root: Path, tmp_path: Path) -> None:
+    """Whatever is installed: an import hook hides numba-cuda."""
+    hide = "import importlib.util as u; f = u.find_spec\n"
+    hide += "u.find_spec = lambda n, p=None: None if n == 'numba_cuda' else f(n, p)\n"
+    (tmp_path / "sitecustomize.py").write_text(hide)
+    done = subprocess.run(
+        [sys.executable, root / "scripts" / "gpu_compile.py"],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert "numba-cuda is not installed; pip install 'w2v-sgns[cuda]'" in done.stderr

@@ -204,17 +204,23 @@ def test_malformed_lines_are_listed(tuned: Path) -> None:
         (("search", "q", "--documents", "{docs}", "-m", "none.st"), 1, "none.st: no such file"),
         (("search", "q", "--documents", "{other}", "-m", "{model}"), 1, "no document has a word"),
         (("eval", "{pairs}", "-m", "{model}", "--pool", "none"), 1, "none"),
+        (("pairs", "{pairs}", "-o", "{out}", "--from-scratch", "--batch", "1"), 1, "--batch 1"),
+        (("search", "-", "--documents", "{docs}", "-m", "{model}"), 1, "no query on standard"),
+        (("search", "-", "--documents", "-", "-m", "{model}"), 2, "read once"),
+        (("encode", "{empty}", "-o", "{npy}", "-m", "{model}"), 1, "there is no text in it"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(
     tuned: Path, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
     (tuned / "other.txt").write_text("ничего\n")
+    (tuned / "empty.txt").write_text("")
     places = {
         "pairs": tuned / "pairs.tsv",
         "docs": tuned / "docs.txt",
         "model": tuned / "model.safetensors",
         "other": tuned / "other.txt",
+        "empty": tuned / "empty.txt",
         "out": tuned / "o.safetensors",
         "npy": tuned / "never.npy",
     }

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from w2v_sgns.cluster import backend as rounds
+from w2v_sgns.cluster import node as nodes
 from w2v_sgns.cluster.engine import LostNodeError
 from w2v_sgns.cluster.local import LocalEngine
 from w2v_sgns.cluster.merge import KAPPA, Spectrum
 from w2v_sgns.cluster.node import Node, node_seed
-from w2v_sgns.errors import DivergenceError
+from w2v_sgns.errors import DivergenceError, ResourceError
 from w2v_sgns.training.schedule import Schedule
 from w2v_sgns.training.setup import backend_for, initial_matrices, training_data
 
@@ -136,6 +137,24 @@ def test_stopped_and_gone_on_with_is_straight(runs: Any, undisturbed: Any) -> No
             engine.close()
     assert np.array_equal(parts[0], undisturbed.E)
     assert np.array_equal(parts[1], undisturbed.Ep)
+
+
+def test_another_number_of_nodes_goes_on_at_the_same_share_of_the_epoch(runs: Any) -> None:
+    engine = LocalEngine(3)
+    try:
+        backend = runs.backend(engine, sync_words=CHUNK)
+        backend.warm_up()
+        totals = backend.run_epoch(1, lambda totals: None, first=3)  # of 6 chunks
+    finally:
+        engine.close()
+    assert totals.tokens == pytest.approx(len(runs.tokens) / 2, abs=3 * CHUNK / 2)
+    assert totals.next_chunk == 6
+
+
+def test_a_machine_without_the_memory_is_told(runs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nodes, "available_memory", lambda: 10_000)
+    with pytest.raises(ResourceError, match=r"machine of the cluster has 10 kB .* needs 115 kB"):
+        runs.run()
 
 
 def test_an_exception_from_tick_ends_the_round_with_the_rows_of_the_last_merge(runs: Any) -> None:

@@ -13,7 +13,9 @@ import pytest
 from w2v_sgns import ConfigError, CorpusError, ResourceError, train
 from w2v_sgns.cluster import ray
 from w2v_sgns.cluster.local import LocalEngine
+from w2v_sgns.config import RunOptions, TrainConfig
 from w2v_sgns.formats import load_model
+from w2v_sgns.training.estimate import estimate
 
 SMALL: dict[str, Any] = {"dim": 8, "epochs": 2, "cluster": "here:1", "threads": 1}
 
@@ -105,6 +107,11 @@ def test_sync_words_needs_a_cluster() -> None:
         train([["a"]], sync_words=5)
     with pytest.raises(ConfigError, match="--sync-type must be one of int8, float32"):
         train([["a"]], sync_type="int4")
+
+
+def test_a_dry_run_is_of_one_machine(text: Path) -> None:
+    with pytest.raises(ConfigError, match="--dry-run tries this machine alone"):
+        estimate(text, TrainConfig(), options=RunOptions(cluster="here:1"))
 
 
 def test_without_ray_one_sentence_names_the_extra(

@@ -173,3 +173,8 @@ def keep(counts: np.ndarray) -> float:
     """The chance that the first word is kept, by the published formula."""
     ratio = 1e-3 / (counts[0] / counts.sum())
     return float(np.sqrt(ratio) + ratio)
+
+
+def test_a_rate_is_measured_even_where_one_word_has_more_pairs_than_time() -> None:
+    config = TrainConfig(objective="inbatch", dim=4)
+    assert backend_of(config).tokens_per_second(0.0) > 0

@@ -36,11 +36,18 @@ def info(
         bool,
         typer.Option("--digest", help="Hash the tensors (blake2b): equal only for equal vectors."),
     ] = False,
+    devices: Annotated[
+        bool, typer.Option("--devices", help="Say what there is to train on, instead.")
+    ] = False,
     json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:
     """Print what a file is: format, words, dimensions, settings, and how it came about."""
     from w2v_sgns.formats import describe
+
+    if devices:
+        _print_devices(json)
+        return
 
     description = describe(file or model)
     checksum = description.digest() if digest else None
@@ -49,6 +56,32 @@ def info(
         write_json(description.to_dict() | {name: text for name, text in more.items() if text})
         return
     for line in _lines(description, checksum):
+        typer.echo(line)
+
+
+def _print_devices(as_json: bool) -> None:
+    from w2v_sgns.training.devices import devices
+
+    found = devices()
+    if as_json:
+        write_json(found)
+        return
+    cpu, cuda = found["cpu"], found["cuda"]
+    several = "s" if cpu["threads"] > 1 else ""
+    lines = [*_field("cpu", f"{cpu['threads']} thread{several}")]
+    if not cuda["usable"]:
+        lines += _field("cuda", f"not usable: {cuda['missing']}")
+    elif cuda["simulated"]:
+        lines += _field("cuda", f"{cuda['name']} (NUMBA_ENABLE_CUDASIM is set): for tests alone")
+    else:
+        major, minor = cuda["capability"]
+        lines += _field(
+            "cuda",
+            f"{shown(cuda['name'])}, compute capability {major}.{minor}, "
+            f"{cuda['multiprocessors']} multiprocessors, {human_bytes(cuda['free'])} of "
+            f"{human_bytes(cuda['total'])} of memory free",
+        )
+    for line in lines:
         typer.echo(line)
 
 

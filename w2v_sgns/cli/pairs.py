@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from w2v_sgns.cli.corpus_options import (
-    EncodingErrorsOption,
     EncodingOption,
     LowercaseOption,
     MaxTokenBytesOption,
@@ -19,6 +18,7 @@ from w2v_sgns.cli.corpus_options import (
 )
 from w2v_sgns.cli.options import DebugOption, given
 from w2v_sgns.cli.output import shown, warn
+from w2v_sgns.cli.text_options import EncodingErrorsOption
 from w2v_sgns.config import PairConfig
 
 if TYPE_CHECKING:

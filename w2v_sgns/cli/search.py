@@ -18,6 +18,7 @@ from w2v_sgns.cli.text_options import (
     TokenizerOption,
 )
 from w2v_sgns.config import TextOptions
+from w2v_sgns.errors import CorpusError
 
 if TYPE_CHECKING:
     from w2v_sgns.text.search import Found
@@ -72,10 +73,14 @@ def search(
         tokenizer=tokenizer,
         lowercase=lowercase,
     )
+    if STDIN in queries and STDIN in documents:
+        raise typer.BadParameter("- is read once: as queries, or as --documents")
+    asked = [query for one in queries for query in (_read() if one == STDIN else [one])]
+    if not asked:
+        raise CorpusError("-: no query on standard input; needed: one a line")
     found = Documents(open_paths(documents, text), Encoder.load(model, text=text))
     if found.empty:
         warn(f"{found.empty:,} of {len(found):,} documents have no known word, and are never found")
-    asked = [query for one in queries for query in (_read() if one == STDIN else [one])]
     beside = Path(documents[0]) if index else None
     answers = found.search(asked, top=top, index=beside, say=warn)
     if json:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from w2v_sgns.cli.corpus_options import EncodingErrorsOption, EncodingOption
+from w2v_sgns.cli.corpus_options import EncodingOption, option
 
 __all__ = [
     "EncodingErrorsOption",
@@ -15,6 +15,14 @@ __all__ = [
     "TokenizerOption",
 ]
 
+EncodingErrorsOption = Annotated[
+    str,
+    option(
+        "--encoding-errors",
+        "Bytes that are no text: keep them, or strict: refuse.",
+        metavar="keep|strict",
+    ),
+]
 LowercaseOption = Annotated[
     bool, typer.Option("--lowercase", help="Lower-case the texts, if the model does not say so.")
 ]

@@ -200,6 +200,24 @@ Plot = Annotated[
         metavar="FILE",
     ),
 ]
+Device = Annotated[
+    str,
+    option(
+        "--device",
+        "Train on the processors, on an NVIDIA GPU (extra: cuda), or where it should be faster.",
+        panel=RUN,
+        metavar="cpu|cuda|auto",
+    ),
+]
+Streams = Annotated[
+    int,
+    option(
+        "--streams",
+        "Windows a GPU trains at once; 0: as many as text and GPU bear.",
+        panel=RUN,
+        metavar="N",
+    ),
+]
 Output = Annotated[
     Path,
     typer.Option("-o", "--output", metavar="FILE", help="Model to write.", rich_help_panel=RUN),

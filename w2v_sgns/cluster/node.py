@@ -17,7 +17,8 @@ from w2v_sgns.cluster.deltas import Block, pack, unpack_into
 from w2v_sgns.cluster.merge import Spectrum, curvature, merged
 from w2v_sgns.cluster.pace import FIRST_ROWS
 from w2v_sgns.config import TrainConfig
-from w2v_sgns.machine import allowed_threads
+from w2v_sgns.errors import ResourceError
+from w2v_sgns.machine import allowed_threads, available_memory, human_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,6 +119,7 @@ class Node:
         from w2v_sgns.training.setup import matrices_for, training_data
 
         self.settings, config = settings, settings.config
+        check_node_memory(len(settings.counts), config)
         self.replica = matrices_for(len(settings.counts), config)
         self.base = [np.zeros(m.shape, np.float32) for m in self.replica]
         # kernels are compiled for read-only tokens, as a store's are
@@ -289,6 +291,24 @@ class Node:
     def where(self) -> int:
         """Return the version."""
         return self.version
+
+
+def check_node_memory(words: int, config: TrainConfig) -> None:
+    """Refuse a model that does not fit beside its copy of the last merge.
+
+    Raises:
+        ResourceError: names the bytes needed and there.
+    """
+    from w2v_sgns.training.needs import matrix_bytes
+
+    # the replica, the base, and a merge's rows
+    needed, there = 3 * matrix_bytes(words, config), available_memory()
+    if needed > there:
+        raise ResourceError(
+            f"a machine of the cluster has {human_bytes(there)} of memory free and needs "
+            f"{human_bytes(needed)}, three times E and Ep for {words:,} words of dim {config.dim}; "
+            "try a smaller --dim or a higher --min-count"
+        )
 
 
 def node_seed(seed: int, rank: int) -> int:

@@ -115,8 +115,10 @@ class RayEngine:
     ) -> list[Any]:
         """See Engine."""
         ranks = range(self.size) if ranks is None else ranks
+        # what all get is put into the object store once; a task sees the object itself
+        shared = [value if isinstance(value, Each) else self._ray.put(value) for value in arguments]
         begun = {
-            self._actors[rank].do.remote(task, *Each.told(arguments, rank)): rank for rank in ranks
+            self._actors[rank].do.remote(task, *Each.told(shared, rank)): rank for rank in ranks
         }
         try:
             self._watched(begun, watch)

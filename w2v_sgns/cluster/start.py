@@ -13,7 +13,7 @@ from w2v_sgns.cluster.shares import SentShares, Shares, count_on_nodes
 from w2v_sgns.config import RunOptions, TrainConfig
 from w2v_sgns.errors import ConfigError, CorpusError
 from w2v_sgns.kernels.windows import CHUNK
-from w2v_sgns.training.events import Progress
+from w2v_sgns.training.events import Event, Progress
 from w2v_sgns.training.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ class Nodes:
 
         if source.arguments is None:
             return counted(source, options, say, **selection)
+        say(Event(phase="note", text=f"{self.engine.size} machines count the text, each a part"))
         corpus, self._shares = count_on_nodes(
             source,
             self.engine,

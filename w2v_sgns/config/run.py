@@ -12,6 +12,8 @@ from w2v_sgns.errors import ConfigError
 __all__ = ["DEFAULT_MODEL", "RunOptions", "parse_size"]
 
 DEFAULT_MODEL = Path("model.safetensors")  # written and read where no other is named
+DEVICES = ("cpu", "cuda", "auto")
+MOST_STREAMS = 1_000_000
 MOST_MINUTES = 1e6  # two years
 
 
@@ -26,6 +28,8 @@ class RunOptions:
     output: Path | None = None  # model file to write; None: nothing is written
     threads: int = 0  # 0: every processor this process may use
     deterministic: bool = False  # several threads work in step: the same vectors in every run
+    device: str = "cpu"  # where to train: cpu, cuda, or auto, whichever is expected to be faster
+    streams: int = 0  # windows that a GPU trains at once; 0: by training/cuda/streams.py
     cluster: str | None = None  # address of a Ray cluster to train on; None: this machine alone
     sync_words: int | None = None  # of a machine between two merges; None: by what a merge costs
     sync_type: str = "int8"  # how rows travel between machines; or float32
@@ -49,6 +53,15 @@ class RunOptions:
                 "--deterministic is about the threads of one machine; the machines of a --cluster "
                 "race: leave out one of the two"
             )
+        one_of("device", self.device, DEVICES)
+        whole("streams", self.streams, 0, MOST_STREAMS)
+        if self.deterministic and self.device == "cuda":
+            raise ConfigError(
+                "--deterministic is about the processor's threads; on a GPU, --streams 1 gives the "
+                "same vectors in every run: leave out one of the two"
+            )
+        if self.cluster is not None and self.device == "cuda":
+            raise ConfigError("--cluster trains on processors; leave --device cuda out")
         if self.checkpoint_every is not None:
             real("checkpoint_every", self.checkpoint_every, above=0.0, most=MOST_MINUTES)
         if self.stop_after is not None:

@@ -64,7 +64,7 @@ def open_paths(paths: Iterable[Path | str], text: TextOptions) -> Source:
         else:
             names = ", ".join(member.name for member in members[:3])
             reason = f"{names}: all {len(members):,} files are empty (0 bytes)"
-        raise CorpusError(f"{reason}; there is no text to train on")
+        raise CorpusError(f"{reason}; there is no text in it")
     return Source(members, text)
 
 

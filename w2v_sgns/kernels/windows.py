@@ -17,12 +17,18 @@ from w2v_sgns.kernels.rng import STEP, below, high, low, mix
 
 __all__ = [
     "CHUNK",
+    "LINE_END",
+    "WORD",
     "count_pairs",
+    "draw",
     "draw_noise",
     "is_kept",
     "kept_windows",
     "list_noise",
     "list_windows",
+    "noise_choice",
+    "noise_slot",
+    "window_size",
 ]
 
 CHUNK = 16_384  # tokens; part of the definition of the random streams
@@ -44,6 +50,12 @@ def is_kept(bits, word, keep):
     frequent ones alone stays in the caches.
     """
     return high(bits) <= np.uint64(keep[min(np.int64(word), len(keep) - 1)])
+
+
+@njit(inline="always")
+def window_size(bits, window):
+    """Return how far a token's window reaches, 1..window, by the lower half of its draw."""
+    return np.int64(below(low(bits), np.uint64(window))) + 1
 
 
 @njit
@@ -110,7 +122,7 @@ def kept_windows(tokens, start, end, window, fixed, seeds, keep, words, low_edge
         word = token & WORD
         bits = draw(own, position - start)
         words[count] = word
-        size = window if fixed else np.int64(below(low(bits), np.uint64(window))) + 1
+        size = window if fixed else window_size(bits, window)
         low_edge[count] = max(count - size, line)
         high_edge[count] = count + size + 1
         count += np.int64(is_kept(bits, word, keep))
@@ -159,11 +171,22 @@ list_noise: Any = compiled(_list_noise)
 
 
 @njit(inline="always")
-def draw_noise(state, table):
-    """Return a word from an alias table (uint64[V]: alias << 32 | threshold) for a counter."""
-    bits = mix(state)
-    slot = np.int64(below(high(bits), np.uint64(len(table))))
-    entry = table[slot]
+def noise_slot(bits, count):
+    """Return the slot of an alias table of `count` entries that a draw looks into."""
+    return np.int64(below(high(bits), np.uint64(count)))
+
+
+@njit(inline="always")
+def noise_choice(bits, slot, entry):
+    """Return the slot's own word or its alias: entry is alias << 32 | threshold."""
     alias = np.int64(high(entry))
     # arithmetic instead of a branch that no processor can predict
     return alias + (slot - alias) * np.int64(low(bits) <= low(entry))
+
+
+@njit(inline="always")
+def draw_noise(state, table):
+    """Return a word from an alias table (uint64[V]: alias << 32 | threshold) for a counter."""
+    bits = mix(state)
+    slot = noise_slot(bits, len(table))
+    return noise_choice(bits, slot, table[slot])

@@ -16,7 +16,7 @@ from w2v_sgns.corpus.inputs import open_paths
 from w2v_sgns.corpus.load import load_corpus
 from w2v_sgns.corpus.source import Source
 from w2v_sgns.corpus.vocabulary import Vocabulary
-from w2v_sgns.errors import FormatError
+from w2v_sgns.errors import ConfigError, FormatError
 from w2v_sgns.evaluation.questions import Malformed
 from w2v_sgns.formats import describe, load_model
 from w2v_sgns.formats.atomic import check_writable
@@ -81,7 +81,7 @@ def tune_pairs(
         settings: fields of :class:`PairConfig`.
 
     Raises:
-        ConfigError: a setting is out of range.
+        ConfigError: a setting is out of range, or a batch holds no wrong answer.
         CorpusError, StreamError: the pairs cannot be read, or none can be used.
         FormatError: the vectors cannot be read, or none are given.
         OutputError: the output cannot be written, or would replace an input.
@@ -95,6 +95,11 @@ def tune_pairs(
     if output is not None:
         check_writable(output, force=force, suffixes=MODEL, inputs=(model, *source.paths))
     texts = read_texts(source) if config.unsupervised else read_pairs(source)
+    if config.batch == 1 and not (texts.hard or config.mine):
+        raise ConfigError(
+            "--batch 1 leaves a query without a wrong answer: nothing can be learned; give 2 at "
+            "least, or hard negatives (a third column, or --mine 1)"
+        )
     start = _from_scratch(texts, source, config) if model is None else _opened(model, config)
     tokenizer = Tokenizer(start.vocabulary, start.text)
     examples = read_examples(texts, tokenizer)

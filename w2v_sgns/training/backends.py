@@ -1,6 +1,7 @@
 """Who does the work: a backend runs one epoch over the token ids and changes E and Ep.
 
-Today there is the CPU, Hogwild on threads. A backend prints nothing and knows no files.
+Here is the CPU, Hogwild on threads; others have modules of their own. A backend prints nothing
+and knows no files.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class BatchBackend(ChunkedBackend):
             for chunk in range(0, self.chunks, max(1, self.chunks // 64)):
                 for sums in self._train(0, chunk):
                     tokens += int(sums[0])
-                    if time.perf_counter() - begun > seconds:
+                    if tokens and time.perf_counter() - begun > seconds:
                         return tokens / (time.perf_counter() - begun)
         return tokens / (time.perf_counter() - begun)
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from w2v_sgns.config import RunOptions, TrainConfig
 from w2v_sgns.corpus import Corpus, CorpusStats
+from w2v_sgns.errors import ConfigError
 from w2v_sgns.machine import human_bytes
 from w2v_sgns.training.cost import Cost, softmax_cost
 from w2v_sgns.training.events import Event, Progress
@@ -85,6 +86,10 @@ def estimate(
 
     check_compiler()
     options = options or RunOptions()
+    if options.device == "cuda":
+        raise ConfigError("--dry-run measures this machine's processors; leave --device cuda out")
+    if options.cluster is not None:
+        raise ConfigError("--dry-run tries this machine alone; leave --cluster out")
     say: Progress = progress or (lambda event: None)
     threads = thread_count(options)
     with counted(open_source(corpus, config), options, say, **selection_of(config)) as text:

@@ -28,6 +28,7 @@ __all__ = [
     "initial_matrices",
     "matrices_for",
     "output_bias",
+    "settled",
     "training_data",
 ]
 
@@ -57,16 +58,24 @@ def cpu_backend(
     `held`: a text to judge by instead, under the corpus's noise and subsampling, at rate zero.
     `stripes`: see backend_for.
     """
+    data, schedule = settled(corpus, config, held)
+    backend = backend_for(
+        E, Ep, data, config, schedule, threads=threads, window=window, stripes=stripes
+    )
+    return backend, schedule
+
+
+def settled(
+    corpus: Corpus, config: TrainConfig, held: TokenStore | None = None
+) -> tuple[TrainingData, Schedule]:
+    """Return what every epoch reads, and the learning rates; `held`: see cpu_backend."""
     counts = corpus.vocabulary.counts
     assert counts is not None  # a counted corpus
     tokens = np.asarray((held or corpus.store).tokens)
     rates = (0.0, 0.0) if held is not None else (config.lr, config.final_lr)
     schedule = Schedule(start=rates[0], end=rates[1], tokens=len(tokens), epochs=config.epochs)
     data = training_data(tokens, counts, config, tokens_in_all=len(corpus.store.tokens))
-    backend = backend_for(
-        E, Ep, data, config, schedule, threads=threads, window=window, stripes=stripes
-    )
-    return backend, schedule
+    return data, schedule
 
 
 def backend_for(

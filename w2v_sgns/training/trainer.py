@@ -29,10 +29,10 @@ from w2v_sgns.training.needs import (
     check_disk,
     check_memory,
     check_outputs,
-    stripe_count,
     thread_count,
     window_reach,
 )
+from w2v_sgns.training.placement import Placement, asked_device, placed
 from w2v_sgns.training.places import inputs_of, locked_of, ours_of, outputs_of
 from w2v_sgns.training.resume import Plan, asked_of, check_corpus, planned
 from w2v_sgns.training.run import Run
@@ -41,10 +41,9 @@ from w2v_sgns.training.signals import StopRequest
 from w2v_sgns.training.state import State, Sums
 
 if TYPE_CHECKING:
-    from w2v_sgns.cluster.start import Nodes
     from w2v_sgns.corpus import Corpus
     from w2v_sgns.corpus.source import Source
-    from w2v_sgns.training.backends import Backend
+    from w2v_sgns.training.devices import Device
 
 __all__ = ["train", "train_plan"]
 
@@ -86,6 +85,7 @@ def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
 
     options, config = plan.options, plan.config
     check_compiler()
+    device = asked_device(options, config)
     source = open_source(plan.corpus, config)
     with sole_writer(locked_of(plan)):
         check_outputs(
@@ -94,10 +94,12 @@ def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
             inputs=inputs_of(plan, source),
             ours=ours_of(plan),
         )
-        return _counted_and_fitted(plan, source, progress)
+        return _counted_and_fitted(plan, source, device, progress)
 
 
-def _counted_and_fitted(plan: Plan, source: Source, progress: Progress | None) -> Model:
+def _counted_and_fitted(
+    plan: Plan, source: Source, device: Device | None, progress: Progress | None
+) -> Model:
     """Read the text, train, save."""
     from w2v_sgns.kernels.compile import when_compiling
 
@@ -115,17 +117,21 @@ def _counted_and_fitted(plan: Plan, source: Source, progress: Progress | None) -
             source, options, say, **_selection(plan, given)
         ) as text,
     ):
-        in_step = stripe_count(options, config) is not None
         say(
             Event(
-                phase="corpus", corpus=text, threads=threads, asked=options.threads, in_step=in_step
+                phase="corpus",
+                corpus=text,
+                threads=threads,
+                asked=options.threads,
+                in_step=options.deterministic,
             )
         )
         check_disk(options.output, len(text.vocabulary), config)
         _save_vocabulary(text, options)
         replaces = options.force or plan.replaces
         asked = asked_of(source, options, threads, replaces=replaces)
-        return _fit(text, plan, given, threads, asked, say, nodes)
+        placement = placed(device, options, text, config, threads, nodes)
+        return _fit(text, plan, given, placement, asked, say)
 
 
 def _selection(plan: Plan, given: Given | None) -> dict[str, Any]:
@@ -187,16 +193,14 @@ def _fit(
     corpus: Corpus,
     plan: Plan,
     given: Given | None,
-    threads: int,
+    placement: Placement,
     asked: dict[str, Any],
     say: Progress,
-    nodes: Nodes | None,
 ) -> Model:
     """Allocate, run the epochs that are left, save; return the finite model."""
     config, options, checkpoint = plan.config, plan.options, plan.checkpoint
     window = window_reach(config, corpus.stats.longest_line)
-    stripes = stripe_count(options, config)
-    check_memory(len(corpus.vocabulary), config, stripes=stripes)
+    check_memory(len(corpus.vocabulary), config, stripes=placement.stripes)
     held_text = hold_out_lines(corpus, config)
     state, notes = _begun(corpus, plan, given)
     make = partial(
@@ -204,33 +208,26 @@ def _fit(
         state.E,
         state.Ep,
         config=config,
-        threads=threads,
+        threads=placement.threads,
         window=window,
-        stripes=stripes,
+        stripes=placement.stripes,
     )
     notes += [*held_note(held_text, config), *_costs(corpus, plan, state, make)]
-    for note in (*plan.notes, *_changes(corpus, plan), *notes):
-        say(Event(phase="note", text=note))
+    for note in (*plan.notes, *_changes(corpus, plan), *notes, placement.note):
+        if note:
+            say(Event(phase="note", text=note))
     model = Model(
         state.E,
         state.Ep,
         vocabulary=corpus.vocabulary,
         config=config,
-        provenance=(
+        provenance=placement.added_to(
             checkpoint.model.provenance
             if checkpoint
-            else _provenance(corpus, config, threads, stripes)
+            else _provenance(corpus, config, placement.threads, placement.stripes)
         ),
     )
-    backend: Backend
-    if nodes is None:
-        here, schedule = make(corpus)
-        if state.frozen is not None:
-            here.freeze(state.frozen)
-        backend = here
-    else:
-        backend, schedule = nodes.backend(state.E, state.Ep, corpus, say)
-        model.provenance |= {"nodes": nodes.engine.size, "deterministic": False}
+    backend, schedule = placement.backend(state, corpus, config, window=window, say=say)
     model.output_bias = state.bias
     held = None
     if held_text is not None:

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""Compile the GPU's kernels without a GPU; print registers, spills and memory of each.
+
+Needs numba-cuda with NVIDIA's compiler libraries (the extra cuda), no driver. Exit codes: 0 all
+compiled; 1 a kernel keeps registers in memory (spills) where it must not (MUST_FIT); 2 the
+libraries are not there, one sentence says which.
+
+    python scripts/gpu_compile.py
+    python scripts/gpu_compile.py --dim 512 --negative 15 --window 10 --keep folder
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+
+from w2v_sgns.errors import ResourceError
+from w2v_sgns.training.devices import VECTOR_ADDS, compiling, device_errors, needs_numba_cuda
+
+TARGETS = ((8, 0), (9, 0))
+CASES = (  # dim, negatives, window, objective, bias
+    (128, 5, 5, "sgns", False),
+    (300, 5, 5, "sgns", False),
+    (64, 5, 5, "sgns", False),
+    (128, 15, 10, "sgns", False),
+    (128, 5, 5, "nce", True),
+    (128, 5, 5, "nce-sigmoid", False),
+)
+# Dimensions and targets that may not spill. At 300 the assembler for 8.0 does: it doubts that the
+# lanes stay together at each exchange, and keeps twice as much at hand.
+MUST_FIT = {(128, (8, 0)), (128, (9, 0)), (300, (9, 0))}
+QUICK = 2  # cases
+
+
+class Figures(NamedTuple):
+    """What a kernel takes."""
+
+    registers: int
+    stack: int  # bytes a thread
+    spills: int  # bytes stored and loaded
+    seconds: float  # to compile
+
+
+def signatures() -> dict[str, tuple[Any, tuple[Any, ...]]]:
+    """Return the kernels that select windows, with the types of their arguments."""
+    from numba import types
+
+    from w2v_sgns.kernels.cuda import select
+
+    u32, u64, i32, i64 = (
+        types.Array(kind, 1, "C") for kind in (types.uint32, types.uint64, types.int32, types.int64)
+    )
+    n, on = types.int64, types.boolean
+    return {
+        "count_kept": (select.count_kept, (u32, u64, u32, i64)),
+        "add_up": (select.add_up, (i64, n, n, i64, i64)),
+        "list_kept": (select.list_kept, (u32, u64, u32, n, on, i64, i64, i32, i32, i32)),
+        "set_windows": (select.set_windows, (i32, i32, i64, n, n, n, i32, i32)),
+    }
+
+
+def train_signature() -> tuple[Any, ...]:
+    """Return the types of the training kernel's arguments."""
+    from numba import types
+
+    f32, f64, u64, i32, i64 = (
+        types.Array(kind, 1, "C")
+        for kind in (types.float32, types.float64, types.uint64, types.int32, types.int64)
+    )
+    n = types.int64
+    return (i32, i32, i32, i64, n, n, f32, u64, u64, f32, f32, f32, n, f32, f64)
+
+
+def compile_kernel(
+    kernel: Any, arguments: tuple[Any, ...], target: tuple[int, int]
+) -> tuple[Figures, str, bytes]:
+    """Return the figures, the PTX and the machine code."""
+    from numba import cuda, types
+
+    begun = time.perf_counter()
+    ptx, _ = cuda.compile(
+        kernel.py_func,
+        types.void(*arguments),
+        cc=target,
+        device=False,
+        abi="numba",
+        output="ptx",
+    )
+    cubin, log = link(ptx, target)
+    return figures(log, time.perf_counter() - begun), ptx, cubin
+
+
+def link(ptx: str, target: tuple[int, int]) -> tuple[bytes, str]:
+    """Return machine code by nvJitLink, as Numba links it, and the assembler's report."""
+    from cuda.bindings import nvjitlink
+
+    options = [f"-arch=sm_{target[0]}{target[1]}", "-verbose", "-Xptxas=-v"]
+    handle = nvjitlink.create(len(options), options)
+    try:
+        code = ptx.encode()
+        nvjitlink.add_data(handle, nvjitlink.InputType.PTX, code, len(code), "kernel")
+        nvjitlink.complete(handle)
+        cubin = bytearray(nvjitlink.get_linked_cubin_size(handle))
+        nvjitlink.get_linked_cubin(handle, cubin)
+        log = bytearray(nvjitlink.get_info_log_size(handle))
+        nvjitlink.get_info_log(handle, log)
+        return bytes(cubin), log.decode(errors="replace")
+    finally:
+        nvjitlink.destroy(handle)
+
+
+def figures(log: str, seconds: float) -> Figures:
+    """Read the assembler's report."""
+    numbers = {
+        name: re.search(pattern, log)
+        for name, pattern in (
+            ("registers", r"Used (\d+) registers"),
+            ("stack", r"(\d+) bytes stack frame"),
+            ("stores", r"(\d+) bytes spill stores"),
+            ("loads", r"(\d+) bytes spill loads"),
+        )
+    }
+    missing = [name for name, found in numbers.items() if found is None]
+    if missing:
+        raise SystemExit(f"the assembler's report names no {', '.join(missing)}:\n{log}")
+    registers, stack, stores, loads = (int(found.group(1)) for found in numbers.values() if found)
+    return Figures(registers, stack, stores + loads, seconds)
+
+
+def main() -> int:
+    """Compile everything; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--dim", type=int, help="this training instead of the usual ones")
+    parser.add_argument("--negative", type=int, default=5)
+    parser.add_argument("--window", type=int, default=5)
+    parser.add_argument("--objective", default="sgns")
+    parser.add_argument("--bias", action="store_true")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write PTX and cubins here")
+    parser.add_argument("--quick", action="store_true", help="the first two only")
+    options = parser.parse_args()
+    cases = CASES[:QUICK] if options.quick else CASES
+    if options.dim:
+        cases = ((options.dim, options.negative, options.window, options.objective, options.bias),)
+    try:
+        needs_numba_cuda()
+        with device_errors(), compiling():
+            return report(cases, options.keep)
+    except ResourceError as error:
+        print(f"gpu_compile.py: {error}", file=sys.stderr)
+        return 2
+
+
+def report(cases: tuple[tuple[Any, ...], ...], keep: Path | None) -> int:
+    """Print a line for each kernel and target; return 1 where one that must not spills."""
+    print(f"{'kernel':34} target  registers  stack  spills  shared/warp  seconds")
+    spilled = False
+    for target in TARGETS:
+        for name, kernel, arguments, shared, must_fit in kernels(cases, target):
+            found, ptx, cubin = compile_kernel(kernel, arguments, target)
+            arch = f"sm_{target[0]}{target[1]}"
+            print(
+                f"{name:34} {arch}   {found.registers:9} {found.stack:6} {found.spills:7} "
+                f"{shared:12} {found.seconds:8.1f}",
+                flush=True,
+            )
+            spilled |= must_fit and bool(found.spills or found.stack)
+            if keep:
+                keep.mkdir(parents=True, exist_ok=True)
+                (keep / f"{name} {arch}.ptx".replace(" ", "_")).write_text(ptx)
+                (keep / f"{name} {arch}.cubin".replace(" ", "_")).write_bytes(cubin)
+    if spilled:
+        print("a kernel keeps registers in memory", file=sys.stderr)
+    return int(spilled)
+
+
+def kernels(
+    cases: tuple[tuple[Any, ...], ...], target: tuple[int, int]
+) -> Iterator[tuple[Any, ...]]:
+    """Yield name, kernel, argument types, shared bytes a warp, whether it may not spill."""
+    from w2v_sgns.kernels.cuda.shape import shape_for
+    from w2v_sgns.kernels.cuda.train import train_kernel
+    from w2v_sgns.kernels.matrices import padded_dim
+
+    for name, (kernel, arguments) in signatures().items():
+        yield name, kernel, arguments, 0, True
+    for dim, negatives, window, objective, bias in cases:
+        shape = shape_for(padded_dim(dim + bias), negatives, window)
+        column = dim if bias else None
+        kernel = train_kernel(shape, objective, column, False, target >= VECTOR_ADDS)
+        name = f"{objective}{'+bias' * bias} d={dim} k={negatives} window={window}"
+        yield name, kernel, train_signature(), 4 * shape.shared, (dim, target) in MUST_FIT
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+"""What only the GPU's backend has: texts in pieces, its own settings, `w2v train --device cuda`.
+
+On Numba's simulator, with NUMBA_ENABLE_CUDASIM=1.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kernel_cases import distance
+from test_backend_contract import EXACT, Case, config, nothing, sparse_text
+from typer.testing import CliRunner
+
+from w2v_sgns import Model
+from w2v_sgns.cli.app import app
+from w2v_sgns.training.checkpoint import checkpoint_path
+from w2v_sgns.training.cuda.backend import CudaBackend, shorter
+from w2v_sgns.training.devices import cuda_device
+
+pytestmark = pytest.mark.simulated
+LINES = "a b\nc d a\nb c\nd a\nb d\n"
+
+
+def on(device: Any) -> Any:
+    """Return a factory of backends on a device."""
+
+    def make(*arguments: Any, workers: int = 1, **settings: Any) -> CudaBackend:
+        return CudaBackend(*arguments, streams=workers, device=device, **settings)
+
+    return make
+
+
+def test_a_text_larger_than_the_memory_comes_in_pieces() -> None:
+    case = Case(text=sparse_text(2, 2), config=config(window=3), kept_share=0.9)
+    backend, ours = case.backend(on(cuda_device()))
+    assert backend.resident
+    backend.resident = False
+    backend.run_epoch(0, nothing)
+    assert distance(ours, case.twin()[0]) < EXACT
+
+
+def test_slow_parts_become_shorter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a run can be stopped soon; nothing is trained twice or left out."""
+    monkeypatch.setattr("w2v_sgns.training.cuda.backend.LAUNCHES", 1)
+    monkeypatch.setattr("w2v_sgns.training.cuda.backend.IN_FLIGHT", 1)
+    case = Case(text=sparse_text(2, 1), config=config(window=2), kept_share=0.9)
+    backend, ours = case.backend(on(cuda_device()))
+    assert backend.part == 2
+    assert backend.run_epoch(0, nothing).tokens == len(case.text.tokens)
+    assert distance(ours, case.twin()[0]) < EXACT
+    assert shorter(2, seconds=0.1) == 2
+    assert shorter(2, seconds=0.6) == shorter(1, seconds=9) == 1
+
+
+def run(folder: Path, *arguments: str) -> str:
+    """Run `w2v train` on a text of eleven tokens; return what it says."""
+    text = folder / "corpus.txt"
+    text.write_text(LINES)
+    command = ["train", str(text), "-o", str(folder / "m.safetensors"), *arguments]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.stderr
+    return done.stderr
+
+
+SMALL = ("--dim", "4", "--min-count", "1", "--sample", "0", "--negative", "1", "--window", "1")
+
+
+def test_training_on_the_gpu_is_training_on_the_cpu(tmp_path: Path) -> None:
+    for device in ("cpu", "cuda"):
+        (tmp_path / device).mkdir()
+    options = (*SMALL, "--epochs", "1", "--threads", "1", "--holdout", "0.4")
+    run(tmp_path / "cpu", *options)
+    said = run(tmp_path / "cuda", *options, "--device", "cuda")
+    assert "trains on Numba's CUDA simulator, 1 stream of windows at once" in said
+    here, there = (Model.load(tmp_path / name / "m.safetensors") for name in ("cpu", "cuda"))
+    assert distance((there.E, there.Ep), (here.E, here.Ep)) < EXACT
+    assert there.history[0]["loss"] == pytest.approx(here.history[0]["loss"], rel=1e-5)
+    assert there.history[0]["heldout_loss"] == pytest.approx(here.history[0]["heldout_loss"], 1e-5)
+    assert there.provenance["device"] == "cuda"
+    assert there.provenance["streams"] == 1
+
+
+def test_a_checkpoint_goes_from_the_cpu_to_the_gpu_and_back(tmp_path: Path) -> None:
+    (tmp_path / "straight").mkdir()
+    options = (*SMALL, "--epochs", "3", "--threads", "1")
+    run(tmp_path / "straight", *options)
+    run(tmp_path, *options, "--stop-after", "1")
+    output = tmp_path / "m.safetensors"
+    for device, stop in (("cuda", ("--stop-after", "2")), ("cpu", ())):
+        checkpoint = str(checkpoint_path(output))
+        command = ["train", "--resume", checkpoint, "--device", device, *stop]
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, done.stderr
+    ours, exact = Model.load(output), Model.load(tmp_path / "straight" / "m.safetensors")
+    assert distance((ours.E, ours.Ep), (exact.E, exact.Ep)) < EXACT
+    assert ours.provenance["device"] == "cpu, cuda"
+
+
+def test_the_check_of_a_card_runs(root: Path) -> None:
+    """The script's tiny version: its parts work, whatever the times say."""
+    done = subprocess.run(
+        [sys.executable, root / "scripts" / "gpu_check.py"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    table = done.stdout
+    assert "WRONG" not in table
+    for part in (
+        "one stream, sgns",
+        "not lost_repeats",
+        "copy of 1 MB",
+        "384 arrived",
+        "M words/s",
+    ):
+        assert part in table

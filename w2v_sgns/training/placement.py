@@ -1,0 +1,173 @@
+"""Where a run trains: on this machine's processors, or on a GPU and with how many streams.
+
+What the GPU cannot train is refused here, before the text is read; nothing falls back silently.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from w2v_sgns.config import RunOptions, TrainConfig
+from w2v_sgns.errors import ConfigError, ResourceError
+from w2v_sgns.training.devices import Device, cuda_device
+from w2v_sgns.training.needs import stripe_count
+from w2v_sgns.training.setup import cpu_backend, settled
+
+if TYPE_CHECKING:
+    from w2v_sgns.cluster.start import Nodes
+    from w2v_sgns.corpus import Corpus
+    from w2v_sgns.training.backends import Backend, ChunkedBackend
+    from w2v_sgns.training.events import Progress
+    from w2v_sgns.training.schedule import Schedule
+    from w2v_sgns.training.state import State
+
+__all__ = ["Placement", "asked_device", "placed"]
+
+# For --device auto, from measurements of the CPU and an estimate of the GPU: window steps a
+# second of a thread (dim 100, k 5, window 5) and of a stream, and what a GPU needs to begin.
+STEPS_A_THREAD = 600_000
+STEPS_A_STREAM = 300_000
+BEGINNING = 15.0  # seconds to compile the kernels
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placement:
+    """A device and what it is to do; device None: the CPU."""
+
+    threads: int
+    stripes: int | None = None  # see needs.stripe_count
+    device: Device | None = None
+    streams: int = 0
+    nodes: Nodes | None = None  # machines of a cluster
+    note: str = ""  # what to say about the choice
+
+    def backend(
+        self,
+        state: State,
+        corpus: Corpus,
+        config: TrainConfig,
+        *,
+        window: int | None,
+        say: Progress,
+    ) -> tuple[Backend, Schedule]:
+        """Return what trains the state on this corpus, and its learning rates."""
+        if self.nodes is not None:
+            return self.nodes.backend(state.E, state.Ep, corpus, say)
+        backend, schedule = self._here(state, corpus, config, window)
+        if state.frozen is not None:
+            backend.freeze(state.frozen)
+        return backend, schedule
+
+    def _here(
+        self, state: State, corpus: Corpus, config: TrainConfig, window: int | None
+    ) -> tuple[ChunkedBackend, Schedule]:
+        """Return what trains on this machine."""
+        if self.device is None:
+            return cpu_backend(
+                state.E,
+                state.Ep,
+                corpus,
+                config,
+                threads=self.threads,
+                window=window,
+                stripes=self.stripes,
+            )
+        from w2v_sgns.training.cuda.backend import CudaBackend
+
+        data, schedule = settled(corpus, config)
+        backend = CudaBackend(
+            state.E,
+            state.Ep,
+            data=data,
+            config=config,
+            schedule=schedule,
+            window=window,
+            device=self.device,
+            streams=self.streams,
+        )
+        return backend, schedule
+
+    def added_to(self, provenance: dict[str, Any]) -> dict[str, Any]:
+        """Return what a model remembers, with this device; of a resumed run with both."""
+        name = "cpu" if self.device is None else "cuda"
+        before = provenance.get("device")
+        names = [name] if before is None else dict.fromkeys([*before.split(", "), name])
+        found = provenance | {"device": ", ".join(names)}
+        if self.nodes is not None:
+            return found | {"nodes": self.nodes.engine.size, "deterministic": False}
+        if self.device is not None:
+            alone = self.streams == 1 and (before is None or provenance.get("deterministic", False))
+            return found | {"streams": self.streams, "deterministic": alone}
+        return found
+
+
+def asked_device(options: RunOptions, config: TrainConfig) -> Device | None:
+    """Return the GPU that --device asks for or, with auto, that could be used; None: the CPU.
+
+    Raises:
+        ConfigError: --device cuda for what only the CPU trains.
+        ResourceError: --device cuda, and none is usable: one sentence says what is missing.
+    """
+    if options.device == "cpu" or options.deterministic or options.cluster is not None:
+        return None
+    if config.in_batches:
+        if options.device == "auto":
+            return None
+        what = f"--objective {config.objective}"
+        instead = "--objective sgns or nce"
+        if not config.without_noise:
+            what, instead = "--shared-noise batch", "--shared-noise window"
+        raise ConfigError(f"{what} trains on the CPU alone: give --device cpu, or {instead}")
+    try:
+        return cuda_device()
+    except ResourceError:
+        if options.device == "auto":
+            return None
+        raise
+
+
+def placed(
+    device: Device | None,
+    options: RunOptions,
+    corpus: Corpus,
+    config: TrainConfig,
+    threads: int,
+    nodes: Nodes | None = None,
+) -> Placement:
+    """Return where a counted corpus is trained: see :func:`asked_device` for `device`."""
+    if nodes is not None:
+        return Placement(threads=threads, nodes=nodes)
+    if device is None:
+        note = "--device auto: the CPU, no GPU can train this" if options.device == "auto" else ""
+        return Placement(threads=threads, stripes=stripe_count(options, config), note=note)
+    streams = options.streams or _streams(device, corpus, config)
+    what = f"{device.name}, {streams:,} stream{'s' * (streams > 1)} of windows at once"
+    if options.device == "auto" and not _is_faster(corpus, config, threads, streams):
+        return Placement(threads=threads, note=f"--device auto: the CPU, faster here than {what}")
+    return Placement(threads=threads, device=device, streams=streams, note=f"trains on {what}")
+
+
+def _streams(device: Device, corpus: Corpus, config: TrainConfig) -> int:
+    from w2v_sgns import sampling
+    from w2v_sgns.training.cuda.streams import streams_for
+
+    counts, tokens = corpus.vocabulary.counts, len(corpus.store.tokens)
+    assert counts is not None  # a counted corpus
+    sample = sampling.effective_sample(config.sample, tokens)
+    return streams_for(
+        multiprocessors=device.multiprocessors,
+        tokens=tokens,
+        epochs=config.epochs,
+        kept=np.asarray(counts * sampling.keep_probabilities(counts, sample)),
+        q=sampling.noise_distribution(counts, config.noise_exponent or 0.0),
+        negatives=config.negative,
+    )
+
+
+def _is_faster(corpus: Corpus, config: TrainConfig, threads: int, streams: int) -> bool:
+    """Tell whether the GPU is expected to be done first, its beginning included."""
+    steps = config.epochs * len(corpus.store.tokens)
+    return BEGINNING + steps / (STEPS_A_STREAM * streams) < steps / (STEPS_A_THREAD * threads)
