@@ -19,7 +19,9 @@ from w2v_sgns.training.setup import cpu_backend, settled
 if TYPE_CHECKING:
     from w2v_sgns.cluster.start import Nodes
     from w2v_sgns.corpus import Corpus
-    from w2v_sgns.training.backends import Backend, ChunkedBackend
+    from w2v_sgns.training.backends import Backend, HogwildBackend
+    from w2v_sgns.training.batches import BatchBackend
+    from w2v_sgns.training.cuda.backend import CudaBackend
     from w2v_sgns.training.events import Progress
     from w2v_sgns.training.schedule import Schedule
     from w2v_sgns.training.state import State
@@ -63,7 +65,7 @@ class Placement:
 
     def _here(
         self, state: State, corpus: Corpus, config: TrainConfig, window: int | None
-    ) -> tuple[ChunkedBackend, Schedule]:
+    ) -> tuple[HogwildBackend | BatchBackend | CudaBackend, Schedule]:
         """Return what trains on this machine."""
         if self.device is None:
             return cpu_backend(
