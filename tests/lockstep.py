@@ -18,9 +18,8 @@ def final_loss(
     dim: int = 16,
     negatives: int = 4,
     lr: float = 0.05,
-    epochs: int = 1,
 ) -> float:
-    """Return the mean loss of a pair over the last fifth of a training."""
+    """Return the mean loss of a pair over the last fifth of one epoch."""
     rng = np.random.default_rng(1)
     E, Ep = (rng.random((words, dim)) - 0.5) / dim, np.zeros((words, dim))
     places = np.arange(1, len(tokens) - 1)
@@ -29,14 +28,13 @@ def final_loss(
     label = np.zeros((1, 1, negatives + 1))
     label[..., 0] = 1
     losses = []
-    for _ in range(epochs):
-        for t in order:
-            contexts = tokens[np.stack([t - 1, t + 1], axis=1)]  # (S, 2)
-            noise = rng.integers(0, words, (streams, negatives))
-            outputs = np.concatenate([tokens[t][:, None], noise], axis=1)  # (S, k + 1)
-            X, H = E[contexts], Ep[outputs]
-            terms, errors = cost(X @ H.transpose(0, 2, 1), label)
-            np.add.at(E, contexts, -lr * errors @ H)
-            np.add.at(Ep, outputs, -lr * errors.transpose(0, 2, 1) @ X)
-            losses.append(terms.sum() / contexts.size)
+    for t in order:
+        contexts = tokens[np.stack([t - 1, t + 1], axis=1)]  # (S, 2)
+        noise = rng.integers(0, words, (streams, negatives))
+        outputs = np.concatenate([tokens[t][:, None], noise], axis=1)  # (S, k + 1)
+        X, H = E[contexts], Ep[outputs]
+        terms, errors = cost(X @ H.transpose(0, 2, 1), label)
+        np.add.at(E, contexts, -lr * errors @ H)
+        np.add.at(Ep, outputs, -lr * errors.transpose(0, 2, 1) @ X)
+        losses.append(terms.sum() / contexts.size)
     return float(np.mean(losses[-max(1, len(losses) // 5) :]))

@@ -45,9 +45,9 @@ def test_the_rule_keeps_a_small_text_and_more_streams_ruin_it() -> None:
     q = flat(words)
     kept = np.bincount(tokens, minlength=words).astype(float)
     rule = streams_for(
-        multiprocessors=132, tokens=len(tokens), epochs=2, kept=kept, q=q, negatives=4
+        multiprocessors=132, tokens=len(tokens), epochs=1, kept=kept, q=q, negatives=4
     )
-    assert rule == 5
+    assert rule == 2
     alone = final_loss(tokens, words, streams=1)
     assert final_loss(tokens, words, streams=rule) < 1.03 * alone
-    assert final_loss(tokens, words, streams=100 * rule) > 1.3 * alone
+    assert final_loss(tokens, words, streams=250 * rule) > 1.3 * alone
