@@ -113,7 +113,7 @@ def asked_device(options: RunOptions, config: TrainConfig) -> Device | None:
         ConfigError: --device cuda for what only the CPU trains.
         ResourceError: --device cuda, and none is usable: one sentence says what is missing.
     """
-    if options.device == "cpu" or options.deterministic or options.cluster is not None:
+    if options.device == "cpu" or options.deterministic or options.on_cluster:
         return None
     if config.in_batches:
         if options.device == "auto":
