@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,7 @@ from w2v_sgns.cli.train_options import (
     Device,
     Dim,
     DryRun,
+    EngineName,
     Epochs,
     FixedWindow,
     Force,
@@ -137,6 +139,7 @@ def train(
     device: Device = RunOptions.device,
     streams: Streams = RunOptions.streams,
     cluster: Cluster = None,
+    engine: EngineName = RunOptions.engine,
     sync_words: SyncWords = None,
     sync_type: SyncType = RunOptions.sync_type,
     memory: MemoryOption = None,
@@ -156,11 +159,23 @@ def train(
     settings = _settings(context)
     if corpus is None and resume is None:
         raise typer.BadParameter("name a text to train on", param_hint="'CORPUS…'")
-    _check(settings)
-    if dry_run:
-        _estimate(corpus, settings, quiet=quiet)
-    else:
-        _run(corpus, settings, quiet=quiet)
+    with _ranks(settings) as is_first:
+        if not is_first:
+            return
+        _check(settings)
+        if dry_run:
+            _estimate(corpus, settings, quiet=quiet)
+        else:
+            _run(corpus, settings, quiet=quiet)
+
+
+def _ranks(settings: dict[str, Any]) -> AbstractContextManager[bool]:
+    """Tell whether to train here; under mpiexec the other ranks serve the first one."""
+    if settings.get("engine") != "mpi":
+        return nullcontext(True)
+    from w2v_sgns.cluster.mpi import ranks
+
+    return ranks()
 
 
 def _settings(context: typer.Context) -> dict[str, Any]:

@@ -230,6 +230,15 @@ Cluster = Annotated[
         metavar="ADDRESS",
     ),
 ]
+EngineName = Annotated[
+    str,
+    option(
+        "--engine",
+        "What connects the machines: ray (--cluster), or mpi, under mpiexec (extra: mpi).",
+        panel=RUN,
+        metavar="ray|mpi",
+    ),
+]
 SyncWords = Annotated[
     int | None,
     option(

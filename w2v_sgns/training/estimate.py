@@ -85,8 +85,8 @@ def estimate(
     options = options or RunOptions()
     if options.device == "cuda":
         raise ConfigError("--dry-run measures this machine's processors; leave --device cuda out")
-    if options.cluster is not None:
-        raise ConfigError("--dry-run tries this machine alone; leave --cluster out")
+    if options.on_cluster:
+        raise ConfigError("--dry-run tries this machine alone; leave --cluster and --engine out")
     say: Progress = progress or (lambda event: None)
     threads = thread_count(options)
     with counted(open_source(corpus, config), options, say, **selection_of(config)) as text:

@@ -33,7 +33,7 @@ __all__ = [
 
 def cluster_nodes(options: RunOptions, config: TrainConfig) -> AbstractContextManager[Nodes | None]:
     """Return the machines to train on; None in it for this one alone."""
-    if options.cluster is None:
+    if not options.on_cluster:
         return nullcontext()
     from w2v_sgns.cluster.start import Nodes
 
