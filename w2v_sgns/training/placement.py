@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Placement", "asked_device", "placed"]
 
+MOST_DIM = 2048  # a lane's part of a row lies in registers: beyond, compiling takes minutes
 # For --device auto, from measurements of the CPU and an estimate of the GPU: window steps a
 # second of a thread (dim 100, k 5, window 5) and of a stream, and what a GPU needs to begin.
 STEPS_A_THREAD = 600_000
@@ -115,20 +116,29 @@ def asked_device(options: RunOptions, config: TrainConfig) -> Device | None:
     """
     if options.device == "cpu" or options.deterministic or options.on_cluster:
         return None
-    if config.in_batches:
-        if options.device == "auto":
-            return None
-        what = f"--objective {config.objective}"
-        instead = "--objective sgns or nce"
-        if not config.without_noise:
-            what, instead = "--shared-noise batch", "--shared-noise window"
-        raise ConfigError(f"{what} trains on the CPU alone: give --device cpu, or {instead}")
+    refusal = _refusal(config)
+    if refusal and options.device == "auto":
+        return None
+    if refusal:
+        raise ConfigError(refusal)
     try:
         return cuda_device()
     except ResourceError:
         if options.device == "auto":
             return None
         raise
+
+
+def _refusal(config: TrainConfig) -> str:
+    """Return why a GPU cannot train this; nothing if it can."""
+    if config.dim > MOST_DIM:
+        return f"--device cuda: at most {MOST_DIM:,} dimensions, not {config.dim}; use --device cpu"
+    if not config.in_batches:
+        return ""
+    what, instead = f"--objective {config.objective}", "--objective sgns or nce"
+    if not config.without_noise:
+        what, instead = "--shared-noise batch", "--shared-noise window"
+    return f"{what} trains on the CPU alone: give --device cpu, or {instead}"
 
 
 def placed(
