@@ -78,14 +78,14 @@ class TerminalProgress:
             for line in stopped_lines(event):
                 self._say(line)
         elif event.phase == "corpus" and event.corpus is not None:
-            lines = header(
+            for line in header(
                 event.corpus.stats,
                 self.config,
                 event.threads,
                 asked=event.asked,
                 streams=event.streams,
-            )
-            for line in lines:
+                in_step=event.in_step,
+            ):
                 self._say(line)
 
     def _show(self, event: Event, what: str, text: str) -> None:
