@@ -143,6 +143,13 @@ def test_what_only_the_cpu_trains_is_refused(settings: dict[str, Any]) -> None:
     assert placement.asked_device(RunOptions(device="auto"), config) is None
 
 
+def test_too_many_dimensions_are_refused() -> None:
+    config = TrainConfig(dim=2049)
+    with pytest.raises(ConfigError, match="at most 2,048 dimensions, not 2049"):
+        placement.asked_device(RunOptions(device="cuda"), config)
+    assert placement.asked_device(RunOptions(device="auto"), config) is None
+
+
 def corpus_of(tokens: int) -> Any:
     """A counted text of 10,000 words that are equally frequent."""
     counts = np.full(10_000, max(1, tokens // 10_000))
@@ -158,7 +165,7 @@ def test_auto_takes_the_gpu_where_it_is_expected_to_be_faster() -> None:
     assert "the CPU, faster here than Some GPU" in here.note
     there = placement.placed(GPU, options, large, TrainConfig(), 2)
     assert (there.device, there.streams) == (GPU, 528)
-    assert there.note == "trains on Some GPU, 528 streams of windows at once"
+    assert there.note == "on Some GPU, 528 streams of windows at once; compiles first"
     nowhere = placement.placed(None, options, large, TrainConfig(), 2)
     assert nowhere.device is None
     assert "no GPU can train this" in nowhere.note

@@ -43,7 +43,9 @@ class LocalEngine:
         except BaseException:
             for rank in ranks:
                 self.stop(rank)
-            wait(begun)
+            while wait(begun, TICK).not_done:
+                for rank in ranks:  # again and again: one may not have begun yet
+                    self.stop(rank)
             raise
         return _results(begun)
 
