@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+import signal
+import socket
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from w2v_sgns import ConfigError, CorpusError, ResourceError, train
+from w2v_sgns import ConfigError, CorpusError, DivergenceError, ResourceError, train
+from w2v_sgns.cluster import address as address_of
 from w2v_sgns.cluster import ray
+from w2v_sgns.cluster.address import check_address
 from w2v_sgns.cluster.local import LocalEngine
 from w2v_sgns.config import RunOptions, TrainConfig
 from w2v_sgns.formats import load_model
@@ -64,6 +72,11 @@ def test_a_cluster_trains_and_says_so(
     assert any("2 nodes, merged every" in line.get("text", "") for line in lines)
     with pytest.raises(RuntimeError, match="shutdown"):  # its threads have ended
         two_nodes[0].call("where")
+
+
+def test_a_rate_far_too_high_is_told(two_nodes: list[LocalEngine], text: Path) -> None:
+    with pytest.raises(DivergenceError, match=r"the training diverged; try --lr 1000; nothing was"):
+        train(text, **SMALL, lr=1e4)
 
 
 def test_resumed_is_straight(two_nodes: list[LocalEngine], text: Path, tmp_path: Path) -> None:
@@ -133,3 +146,67 @@ def test_an_address_that_nobody_answers_is_told_at_once(text: Path, address: str
 def test_client_addresses_are_refused(text: Path) -> None:
     with pytest.raises(ConfigError, match="needed: HOST:PORT or auto"):
         train(text, cluster="ray://127.0.0.1:10001")
+
+
+@pytest.mark.parametrize("address", ["local", ":6379", "6379", "10.0.0.1", "host:name", "", "AUTO"])
+def test_only_a_cluster_that_is_there_is_taken(address: str) -> None:
+    """Ray would start one of its own for `local`."""
+    with pytest.raises(ConfigError, match=f"^--cluster {address}: needed: HOST:PORT or auto"):
+        check_address(address)
+
+
+def test_auto_is_not_led_to_a_cluster_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "local")
+    with pytest.raises(ConfigError, match="RAY_ADDRESS is local"):
+        check_address("auto")
+
+
+@pytest.fixture
+def listening(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A server that answers each connection with these bytes, or never."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection, suppress(ConnectionError):
+                connection.recv(100)
+                connection.sendall(request.param)
+                connection.recv(1)  # until the other side has gone
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+        thread.join(10)
+
+
+@pytest.mark.parametrize("listening", [b"", b"HTTP/1.1 400 Bad Request\r\n"], indirect=True)
+def test_what_listens_but_is_not_ray_is_told(
+    listening: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(address_of, "KNOCK", 0.5)
+    with pytest.raises(ConfigError, match=r"no Ray cluster answers \((timed out|what listens)"):
+        check_address(listening)
+
+
+@pytest.mark.parametrize("listening", [b"\0\0\6\4\0\0\0\0\0\0\4\0\1\0\0"], indirect=True)
+def test_a_server_that_speaks_as_ray_does_is_taken(listening: str) -> None:
+    check_address(listening)
+
+
+def test_a_token_that_is_refused_is_told() -> None:
+    def init(**_: Any) -> None:
+        raise RuntimeError("InvalidAuthToken: provided token does not match")
+
+    exceptions = SimpleNamespace(RayError=OSError)
+    with pytest.raises(ConfigError, match=r"^--cluster auto: .*RAY_AUTH_MODE and RAY_AUTH_TOKEN"):
+        ray._connect(SimpleNamespace(init=init, exceptions=exceptions), "auto")
+
+
+def test_rays_handler_of_sigterm_is_undone() -> None:
+    former = signal.getsignal(signal.SIGTERM)
+
+    def init(**_: Any) -> None:
+        signal.signal(signal.SIGTERM, lambda *_: None)
+
+    ray._connect(SimpleNamespace(init=init, exceptions=SimpleNamespace(RayError=OSError)), "auto")
+    assert signal.getsignal(signal.SIGTERM) is former

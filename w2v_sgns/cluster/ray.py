@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import importlib
 import ipaddress
-import socket
-from collections.abc import Sequence
-from contextlib import suppress
+import os
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
+from w2v_sgns.cluster.address import check_address, no_cluster
 from w2v_sgns.cluster.engine import TICK, Each, LostNodeError, Watch
 from w2v_sgns.cluster.node import Node
 from w2v_sgns.errors import ConfigError, ResourceError, W2VError
 
 __all__ = ["RayEngine"]
 
-KNOCK = 5.0  # seconds for a cluster to answer
 READY = 60.0  # seconds that an actor may take to start
 STOPPED = 10.0  # seconds for the nodes to end their chunks after an interrupt
 
@@ -55,7 +57,7 @@ class RayEngine:
             ConfigError: there is no cluster at the address.
             ResourceError: Ray is not installed, or a machine has not the processors free.
         """
-        _check_address(address)
+        check_address(address)
         self._ray = _imported()
         self._threads, self._actors = threads, dict[int, Any]()
         _connect(self._ray, address)
@@ -214,7 +216,10 @@ class RayEngine:
         asked = self._actors[rank].do.remote("where")
         if not self._ray.wait([asked], timeout=READY)[0]:
             raise LostNodeError([rank], f"no machine has started it in {READY:.0f} s", {})
-        self._got(asked)
+        try:
+            self._got(asked)
+        except LostNodeError as error:
+            raise LostNodeError([rank], error.reason, {}) from error
 
     def close(self) -> None:
         """See Engine."""
@@ -224,33 +229,8 @@ class RayEngine:
         self._ray.shutdown()
 
 
-def _check_address(address: str) -> None:
-    """Knock at the port: Ray itself would try for two minutes.
-
-    Raises:
-        ConfigError: nobody answers.
-    """
-    host, _, port = address.rpartition(":")
-    if "://" in address:
-        raise ConfigError(
-            f"--cluster {address}: needed: HOST:PORT or auto; run w2v on a machine of the cluster"
-        )
-    if not (host and port.isdecimal()):
-        return  # auto, and what Ray refuses at once
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), KNOCK).close()
-    except (OSError, OverflowError) as error:
-        raise _no_cluster(address, error) from error
-
-
-def _no_cluster(address: str, error: BaseException) -> ConfigError:
-    return ConfigError(
-        f"--cluster {address}: no Ray cluster answers ({_first_line(error)}); start one with "
-        "`ray start --head`, give the address it names, and run w2v on one of its machines"
-    )
-
-
 def _imported() -> Any:
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # what matters is raised, and told once
     try:
         return importlib.import_module("ray")
     except ImportError as error:
@@ -258,10 +238,10 @@ def _imported() -> Any:
 
 
 def _connect(ray: Any, address: str) -> None:
-    """Join a cluster.
+    """Join a cluster, and leave the terminal and the signals to us.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: there is none, or it wants another token.
     """
     more: dict[str, Any] = {}
     host = address.rpartition(":")[0]
@@ -269,9 +249,31 @@ def _connect(ray: Any, address: str) -> None:
         if ipaddress.ip_address(host).is_loopback:  # else Ray takes the network card's address
             more["_node_ip_address"] = host
     try:
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR", **more)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        raise _no_cluster(address, error) from error
+        with _own_signals():
+            ray.init(address=address, log_to_driver=False, logging_level="CRITICAL", **more)
+    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        if _is_about_tokens(error):
+            raise ConfigError(
+                f"--cluster {address}: the cluster and this machine do not agree on Ray's token "
+                "authentication; give w2v the RAY_AUTH_MODE and RAY_AUTH_TOKEN of `ray start`"
+            ) from error
+        raise no_cluster(address, _first_line(error)) from error
+
+
+def _is_about_tokens(error: BaseException) -> bool:
+    text = f"{type(error).__name__} {error}".lower()
+    return any(word in text for word in ("invalidauthtoken", "authentication", "unauthenticated"))
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Undo Ray's handler of SIGTERM, which prints a stack."""
+    former = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if former is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, former)
 
 
 def _first_line(error: BaseException) -> str:
