@@ -33,6 +33,7 @@ from w2v_sgns.cli.train_options import (
     CheckpointEvery,
     Cluster,
     Collisions,
+    Deterministic,
     Device,
     Dim,
     DryRun,
@@ -136,6 +137,7 @@ def train(
     text_field: TextFieldOption = TrainConfig.text_field,
     column: ColumnOption = TrainConfig.column,
     threads: ThreadsOption = RunOptions.threads,
+    deterministic: Deterministic = RunOptions.deterministic,
     device: Device = RunOptions.device,
     streams: Streams = RunOptions.streams,
     cluster: Cluster = None,
@@ -153,7 +155,8 @@ def train(
     """Train word vectors on a corpus and write them to a model file.
 
     With one thread, the same command gives the same file, byte for byte.
-    With more, the threads race on purpose and the vectors vary a little;
+    With more, the threads race on purpose and the vectors vary a little,
+    but for --deterministic;
     --objective softmax or inbatch and --shared-noise batch have the same vectors on any.
     """
     settings = _settings(context)

@@ -171,6 +171,16 @@ StopAfter = Annotated[
 
 # --- output and machine
 
+Deterministic = Annotated[
+    bool,
+    option(
+        "--deterministic",
+        "Threads work in step: the same vectors in every run with so many of them, in up to twice "
+        "the time.",
+        panel=RUN,
+    ),
+]
+
 LogJson = Annotated[
     Path | None,
     option(

@@ -78,7 +78,7 @@ class ClusterBackend:
         """Take what is trained; `shares`: the nodes' parts of the text."""
         self.matrices, self.engine = (E, Ep), engine
         self.settings, self.schedule = settings, schedule
-        self.chunks, self.after_chunk = settings.chunks, lambda: None
+        self.chunks = settings.chunks
         self.kappa, self.cost = KAPPA, Cost()
         self._shares, self._say, self._sync_words = shares, say, sync_words
         self._ends = class_ends(len(E))

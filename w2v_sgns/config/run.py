@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from w2v_sgns.config.ranges import MAX_SEED, one_of, real, whole
+from w2v_sgns.config.ranges import MAX_SEED, on_or_off, one_of, real, whole
 from w2v_sgns.errors import ConfigError
 
 __all__ = ["DEFAULT_MODEL", "RunOptions", "parse_size"]
@@ -27,6 +27,7 @@ class RunOptions:
 
     output: Path | None = None  # model file to write; None: nothing is written
     threads: int = 0  # 0: every processor this process may use
+    deterministic: bool = False  # several threads work in step: the same vectors in every run
     device: str = "cpu"  # where to train: cpu, cuda, or auto, whichever is expected to be faster
     streams: int = 0  # windows that a GPU trains at once; 0: by training/cuda/streams.py
     cluster: str | None = None  # address of a Ray cluster to train on; None: this machine alone
@@ -49,6 +50,7 @@ class RunOptions:
         whole("threads", self.threads, 0, MAX_SEED)
         one_of("device", self.device, DEVICES)
         whole("streams", self.streams, 0, MOST_STREAMS)
+        self._check_deterministic()
         if self.on_cluster and self.device == "cuda":
             raise ConfigError("several machines train on processors; leave --device cuda out")
         if self.checkpoint_every is not None:
@@ -66,6 +68,19 @@ class RunOptions:
         one_of("vocab_format", self.vocab_format, ("tsv", "word2vec"))
         if self.memory is not None:
             parse_size(self.memory)
+
+    def _check_deterministic(self) -> None:
+        on_or_off("deterministic", self.deterministic)
+        if self.deterministic and self.on_cluster:
+            raise ConfigError(
+                "--deterministic is about the threads of one machine; several machines race: leave "
+                "out one of the two"
+            )
+        if self.deterministic and self.device == "cuda":
+            raise ConfigError(
+                "--deterministic is about the processor's threads; on a GPU, --streams 1 gives the "
+                "same vectors in every run: leave out one of the two"
+            )
 
     @property
     def on_cluster(self) -> bool:
