@@ -152,3 +152,28 @@ def test_where_nothing_can_be_locked_it_goes_on(
 def test_a_folder_that_is_not_there_is_told_as_ever(corpus: Path, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="does not exist"):
         train(corpus, output=tmp_path / "none" / "m.safetensors", **SETTINGS)
+
+
+def test_a_killed_checkpoint_leaves_nothing_in_the_end(corpus: Path, output: Path) -> None:
+    """The writer is killed at its second checkpoint; the resumed run writes none itself."""
+    script = """
+import os, sys
+from w2v_sgns import train
+left = [2]
+from w2v_sgns.formats import native
+right = native.write_model
+def write_model(stream, model):
+    left[0] -= 1
+    if not left[0]:
+        stream.write(b"half")
+        stream.flush()
+        os.kill(os.getpid(), 9)
+    right(stream, model)
+native.write_model = write_model
+train(sys.argv[1], output=sys.argv[2], dim=8, epochs=3, min_count=1, threads=1, checkpoint_every=1)
+"""
+    done = subprocess.run([sys.executable, "-c", script, str(corpus), str(output)], timeout=120)
+    assert done.returncode == -9
+    assert any(name.endswith(".tmp") for name in names(output.parent))
+    train(resume=checkpoint_path(output), checkpoint_every=1e6)
+    assert names(output.parent) == [output.name]

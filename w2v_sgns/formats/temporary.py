@@ -10,14 +10,14 @@ import hashlib
 import os
 from pathlib import Path
 
-__all__ = ["create_beside"]
+__all__ = ["create_beside", "remove_stale"]
 
 PROC = Path("/proc")
 
 
 def create_beside(target: Path) -> tuple[int, Path]:
     """Create an empty file with a new name; its permissions follow the umask."""
-    _remove_stale(target)
+    remove_stale(target)
     who = f"{_home()}-{os.getpid()}-{_began(os.getpid()) or 0}"
     temporary = target.with_name(f"{_prefix(target)}{who}-{os.urandom(4).hex()}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -28,7 +28,7 @@ def _prefix(target: Path) -> str:
     return f".w2v-{hashlib.blake2b(os.fsencode(target.name), digest_size=4).hexdigest()}-"
 
 
-def _remove_stale(target: Path) -> None:
+def remove_stale(target: Path) -> None:
     """Remove what dead processes of this machine have left for the target."""
     if _began(os.getpid()) is None:  # a system that does not tell who lives
         return

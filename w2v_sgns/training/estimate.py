@@ -20,6 +20,7 @@ from w2v_sgns.errors import ConfigError
 from w2v_sgns.machine import human_bytes
 from w2v_sgns.training.cost import Cost, softmax_cost
 from w2v_sgns.training.events import Event, Progress
+from w2v_sgns.training.init import read_given
 from w2v_sgns.training.needs import (
     OVERHEAD,
     best_bytes,
@@ -92,7 +93,9 @@ def estimate(
         raise ConfigError("--dry-run tries this machine alone; leave --cluster and --engine out")
     say: Progress = progress or (lambda event: None)
     threads = thread_count(options)
-    with counted(open_source(corpus, config), options, say, **selection_of(config)) as text:
+    given = read_given(config)
+    source = open_source(corpus, config)
+    with counted(source, options, say, **selection_of(config, given)) as text:
         say(Event(phase="corpus", corpus=text, threads=threads, in_step=options.deterministic))
         window = window_reach(config, text.stats.longest_line)
         words = len(text.vocabulary)

@@ -117,12 +117,14 @@ def _counted_and_fitted(
             source, options, say, **_selection(plan, given)
         ) as text,
     ):
+        placement = placed(device, options, text, config, threads, nodes)
         say(
             Event(
                 phase="corpus",
                 corpus=text,
                 threads=threads,
                 asked=options.threads,
+                streams=placement.streams,
                 in_step=options.deterministic,
             )
         )
@@ -130,7 +132,6 @@ def _counted_and_fitted(
         _save_vocabulary(text, options)
         replaces = options.force or plan.replaces
         asked = asked_of(source, options, threads, replaces=replaces)
-        placement = placed(device, options, text, config, threads, nodes)
         return _fit(text, plan, given, placement, asked, say)
 
 
@@ -138,8 +139,7 @@ def _selection(plan: Plan, given: Given | None) -> dict[str, Any]:
     """Return which words are kept, as keywords of load_corpus."""
     if plan.checkpoint is not None:
         return plan.checkpoint.selection
-    known = {"known": given.vocabulary} if given and plan.config.grow_vocab else {}
-    return selection_of(plan.config) | known
+    return selection_of(plan.config, given)
 
 
 def _once(call: Callable[[], None]) -> Callable[[], None]:
@@ -170,9 +170,10 @@ def counted(
     )
 
 
-def selection_of(config: TrainConfig) -> dict[str, Any]:
-    """Return which words the settings keep, as keywords of load_corpus."""
-    return {
+def selection_of(config: TrainConfig, given: Given | None = None) -> dict[str, Any]:
+    """Return which words the settings keep, as keywords of load_corpus; `given`: of --init."""
+    known = {"known": given.vocabulary} if given and config.grow_vocab else {}
+    return known | {
         "min_count": config.min_count,
         "max_vocab": config.max_vocab,
         "keep_words": config.keep_words,
