@@ -13,9 +13,8 @@ from w2v_sgns.errors import ConfigError
 __all__ = ["check_address", "no_cluster"]
 
 KNOCK = 5.0  # seconds for a connection, and for its first bytes
-HELLO = (
-    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
-)  # and empty SETTINGS: RFC 9113, 3.4
+# the preface and empty settings of RFC 9113, section 3.4
+HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
 SETTINGS = 4  # type of a frame, its fourth byte
 
 
@@ -23,20 +22,13 @@ def check_address(address: str) -> None:
     """Refuse what is no running cluster's address.
 
     Raises:
-        ConfigError: it is neither HOST:PORT nor auto, or no cluster answers.
+        ConfigError: it is not HOST:PORT, or no cluster answers.
     """
-    if address == "auto":
-        if os.environ.get("RAY_ADDRESS") == "local":
-            raise ConfigError(
-                "--cluster auto: RAY_ADDRESS is local, by which Ray starts a cluster of its own; "
-                "needed: one that is there; unset RAY_ADDRESS or give HOST:PORT"
-            )
-        return  # Ray looks for one on this machine
     host, _, port = address.rpartition(":")
     if "://" in address or not (host and port.isdecimal()):
         raise ConfigError(
-            f"--cluster {address}: needed: HOST:PORT or auto, of a cluster that is there; run w2v "
-            "on a machine of it"
+            f"--cluster {address}: needed: HOST:PORT, the address that `ray start --head` names; "
+            "run w2v on a machine of the cluster"
         )
     try:
         heard = _heard(host.strip("[]"), int(port))
