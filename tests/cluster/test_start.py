@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import sys
@@ -24,6 +25,7 @@ from w2v_sgns.cluster.local import LocalEngine
 from w2v_sgns.config import RunOptions, TrainConfig
 from w2v_sgns.formats import load_model
 from w2v_sgns.training.estimate import estimate
+from w2v_sgns.training.events import Event
 
 SMALL: dict[str, Any] = {"dim": 8, "epochs": 2, "cluster": "here:1", "threads": 1}
 
@@ -72,6 +74,27 @@ def test_a_cluster_trains_and_says_so(
     assert any("2 nodes, merged every" in line.get("text", "") for line in lines)
     with pytest.raises(RuntimeError, match="shutdown"):  # its threads have ended
         two_nodes[0].call("where")
+
+
+def test_ctrl_c_gives_up_the_round_and_resume_trains_it(
+    two_nodes: list[LocalEngine], text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("w2v_sgns.training.run.GRACE", 0.0)
+    fixed, events = SMALL | {"sync_words": 16_000}, list[Event]()
+
+    def press(event: Event) -> None:
+        events.append(event)
+        if event.phase == "train" and sum(e.phase == "train" for e in events) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        train(text, **fixed, output=tmp_path / "m.safetensors", progress=press)
+    notes = [event.text for event in events]
+    assert "the round under way was given up; --resume trains it again" in notes
+    assert not any("left out" in note for note in notes)
+    resumed, straight = train(resume=tmp_path / "m.checkpoint.safetensors"), train(text, **fixed)
+    assert np.array_equal(resumed.E, straight.E)
+    assert np.array_equal(resumed.Ep, straight.Ep)
 
 
 def test_a_rate_far_too_high_is_told(two_nodes: list[LocalEngine], text: Path) -> None:

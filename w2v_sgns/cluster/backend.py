@@ -64,6 +64,8 @@ class ClusterBackend:
     on any number of nodes.
     """
 
+    cut = "the round under way was given up; --resume trains it again"
+
     def __init__(
         self,
         E: Matrix,
@@ -151,7 +153,12 @@ class ClusterBackend:
             sums = self._rounds(epoch, tick, first, end)
         except W2VError:
             raise  # there may be nothing to fetch
-        except BaseException:  # tick's: what is left are the rows of the last merge
+        except Exception:  # tick's, which may mean a checkpoint of the rounds before
+            if self._kept.any():  # rows that wait: with them goes what is trained of this round
+                self._merge(_Stretch(epoch, first, end), len(self.matrices[0]))
+            self._fetch()
+            raise
+        except BaseException:  # what is left are the rows of the last merge
             self._fetch()
             raise
         self._fetch()

@@ -77,6 +77,7 @@ class Backend(Protocol):
     """The seam between the trainer and the machine."""
 
     chunks: int  # of an epoch: pieces of CHUNK tokens
+    cut: str  # for the user: what became of the work that an exception from tick ended
 
     def warm_up(self) -> None:
         """Compile whatever the first epoch needs."""
@@ -96,6 +97,8 @@ class Backend(Protocol):
 
 class ChunkedBackend:
     """What all backends of this machine share: a text cut into chunks, each with its streams."""
+
+    cut = "the rest of the chunks under way was left out"
 
     def __init__(
         self,

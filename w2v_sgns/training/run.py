@@ -103,11 +103,11 @@ class Run:
         return None if math.isnan(loss) else loss
 
     def _piece(self, tick: Tick) -> Totals:
-        """Train on to the next stop. Chunks cut off by a signal are not gone back to."""
+        """Train on to the next stop; what a signal cuts off there is the backend's to say."""
         try:
             return self.backend.run_epoch(self.state.epoch, tick, first=self.state.chunk)
         except _OutOfTimeError as cut:
-            self._say(Event(phase="note", text="the rest of the chunks under way was left out"))
+            self._say(Event(phase="note", text=self.backend.cut))
             return cut.totals
 
     def _tick(self, before: Sums, totals: Totals) -> bool:
