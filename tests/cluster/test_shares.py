@@ -90,10 +90,14 @@ LINES = b"".join(b"w%d x%d the of\n" % (n % 17, n % 5) for n in range(500))
         b"one",
         b"\n\n\n a b \n\n",
         "le\u3000mot\u00a0et la\n".encode() * 200,
+        b"a b\n" + b"w" * 3000 + b"\n c d\n",
+        b"a b\n" + b"w" * 3000 + b" \n\n  c d\n",
+        b"w" * 3000 + " \u3000\nc \u00a0\nd e\n".encode(),
     ],
     ids=[
         *("lines", "crlf", "one line", "blanks", "mark", "marks", "no end", "invalid"),
         *("long word first", "long word last", "one word", "few", "unicode"),
+        *("long word, blank", "long word, blanks", "long word, unicode blank"),
     ],
 )
 def test_one_file(tmp_path: Path, data: bytes, nodes: int) -> None:

@@ -108,18 +108,25 @@ def _cut_behind(stream: BinaryIO, offset: int) -> tuple[int, bool]:
 
 
 def _between_words(stream: BinaryIO, base: int) -> tuple[int, bool]:
-    """Return the place ahead of the next word that follows a separator; see _cut_behind."""
-    after = line = False
+    """Return the place behind the next line end, or ahead of the next word; see _cut_behind."""
+    after = False
     while data := _read(stream, base):
         for place, byte in enumerate(data[:LOOK]):
-            if byte in SEPARATORS:
-                after, line = True, line or byte == LINE_BREAK[0]
-            elif after and not data.startswith(MARKS, place):
-                return base + place, line
-            else:
-                after = line = False
+            if byte == LINE_BREAK[0] and not data.startswith(MARKS, place + 1):
+                return base + place + 1, True
+            if after and _begins_word(data, place):
+                return base + place, False
+            after = byte in SEPARATORS
         base += len(data[:LOOK])
     return base, True
+
+
+def _begins_word(data: bytes, place: int) -> bool:
+    """Tell whether a word begins behind a separator, also where any Unicode space is one."""
+    if data[place] in SEPARATORS or data.startswith(MARKS, place):
+        return False
+    first = data[place : place + 4].decode("utf-8", "ignore")[:1]
+    return bool(first) and not first.isspace()
 
 
 def _read(stream: BinaryIO, base: int) -> bytes:
