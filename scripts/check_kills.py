@@ -4,7 +4,8 @@
 Every run writes over an older model (--force) and saves checkpoints all the time. After the kill,
 whatever has a model's name must load and hold finite vectors, and the checkpoint must be resumable;
 the run is resumed and killed again until it ends, and the finished model must be that of a run that
-nothing stopped. A hook slows the writer between two blocks, so that kills find it there.
+nothing stopped. By then, what killed writers left beside it must be gone. A hook slows the writer
+between two blocks, so that kills find it there.
 
     scripts/check_kills.py --kills 200 --writing 50
 """
@@ -97,6 +98,8 @@ class Check:
         self.complete += 1
         if self.output.read_bytes() != self.straight:
             self._loses("a resumed run differs from a straight one")
+        if left := [path.name for path in self.folder.glob(".w2v-*")]:
+            self._loses(f"{left}: what killed writers left is still there")
 
     def summary(self) -> str:
         """Return the figures."""
@@ -141,7 +144,7 @@ class Check:
         return False
 
     def _judge(self) -> None:
-        """Load all that bears a model's name; take away what the kill left half written."""
+        """Load all that bears a model's name."""
         for path in (self.output, self.checkpoint):
             if not path.exists():
                 continue
@@ -154,8 +157,6 @@ class Check:
                 self._loses(f"{path}: {error}")
         if not self.output.exists():
             self._loses("the older model is gone")
-        for left in self.folder.glob(".w2v-*.tmp"):
-            left.unlink()
 
     def _loses(self, what: str) -> None:
         self.lost += 1

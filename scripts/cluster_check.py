@@ -2,12 +2,14 @@
 
     scripts/cluster_check.py                       equal, and killed
     scripts/cluster_check.py overhead CORPUS --sync-words 1000000 5000000
+    mpiexec -n 2 scripts/cluster_check.py mpi
 
 equal:    two actors of one thread give the tensors of two nodes in threads of this process.
 killed:   one actor's process is killed in mid-run; the tensors are still the same.
+mpi:      two ranks give the tensors of two nodes in threads (extra `mpi`).
 overhead: share of the time that merging takes on CORPUS, and what the rule predicted.
 
-Needs the extra `cluster`. Exits with 1 where a check fails.
+Needs the extra `cluster` (for `mpi`, that one). Exits with 1 where a check fails.
 """
 
 from __future__ import annotations
@@ -116,6 +118,23 @@ def check_equal(store: int, *, kill: bool) -> bool:
     return same
 
 
+def check_mpi() -> bool:
+    """Compare a run on the ranks of this MPI job with one in threads."""
+    from w2v_sgns.cluster.mpi import MPIEngine, ranks
+
+    with ranks() as is_first:
+        if not is_first:
+            return True
+        corpus = load_corpus(DEMO, threads=1, memory_bytes=1 << 28)
+        config = TrainConfig(dim=32, epochs=3)
+        engine = MPIEngine()
+        local = trained(LocalEngine(engine.size), corpus, config, CHUNK)
+        real = trained(engine, corpus, config, CHUNK)
+        same = all(map(np.array_equal, local.matrices, real.matrices))
+        print(f"mpi: the tensors are {'the same' if same else 'NOT the same'}", flush=True)
+        return same
+
+
 def check_overhead(path: Path, intervals: list[int], epochs: int, store: int) -> bool:
     """Print the share of the time in merges beside the prediction."""
     corpus = load_corpus(path, threads=1, memory_bytes=1 << 30)
@@ -138,13 +157,15 @@ def check_overhead(path: Path, intervals: list[int], epochs: int, store: int) ->
 def main() -> int:
     """Run the checks that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("check", nargs="?", choices=("equal", "killed", "overhead"))
+    parser.add_argument("check", nargs="?", choices=("equal", "killed", "mpi", "overhead"))
     parser.add_argument("corpus", nargs="?", type=Path, default=DEMO)
     parser.add_argument("--sync-words", type=int, nargs="+", default=[1_000_000])
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--store", type=int, default=256 << 20, help="bytes of each object store")
     args = parser.parse_args()
-    if args.check == "overhead":
+    if args.check == "mpi":
+        good = check_mpi()
+    elif args.check == "overhead":
         good = check_overhead(args.corpus, args.sync_words, args.epochs, args.store)
     else:
         kinds = [args.check] if args.check else ["equal", "killed"]

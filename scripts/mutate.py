@@ -113,6 +113,20 @@ MUTATIONS = (
         "tests/training/test_resume.py::test_resumed_is_straight",
     ),
     Mutation(
+        "two threads share a stripe",
+        "w2v_sgns/training/stripes.py",
+        "firsts[n], firsts[n + 1])",
+        "max(0, firsts[n] - 1), firsts[n + 1])",
+        "tests/kernels/test_stripes.py::test_any_number_of_threads_gives_the_same_bits",
+    ),
+    Mutation(
+        "threads in step never see old scores",
+        "w2v_sgns/kernels/stripes.py",
+        "if scored < listed and (scored == summed or early[place]):",
+        "if scored < listed and scored == summed:",
+        "tests/kernels/test_stripes.py::test_the_twin",
+    ),
+    Mutation(
         "a checkpoint forgets Ep",
         "w2v_sgns/training/checkpoint.py",
         "E[:], Ep[:] = ",

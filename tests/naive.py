@@ -129,6 +129,94 @@ def learning_rate(config: TrainConfig, epoch: int, position: int, tokens: int) -
     return np.float32(config.lr + (config.final_lr - config.lr) * share)
 
 
+@dataclass
+class InStep:
+    """The windows of one chunk as threads in step do them: scores of a block are old ones.
+
+    A block has at most `most` windows. Its scores are taken before the block before it is added,
+    unless a word would then stand more than twice among the windows not added.
+    """
+
+    E: np.ndarray
+    Ep: np.ndarray
+    most: int
+    lr: float
+    collisions: str = "keep"
+    loss: float = 0.0
+
+    def train(self, windows: Sequence[tuple[list[int], list[int]]]) -> None:
+        """windows: contexts and outputs of each, the true word first."""
+        waiting: list[list[tuple]] = []  # blocks that are scored, and not added
+        for block, early in self.blocks(windows):
+            if not early:
+                self.add_all(waiting)
+            waiting.append([(*window, self.errors(*window)) for window in block])
+            if len(waiting) == 2:
+                self.add(waiting.pop(0))
+        self.add_all(waiting)
+
+    def blocks(self, windows: Sequence[tuple]) -> Iterator[tuple[list, bool]]:
+        """Blocks, and whether each may be scored before the block before it is added."""
+        before: list[tuple] = []
+        rest = list(windows)
+        while rest:
+            early = [w[1][0] for w in before].count(rest[0][1][0]) < 2
+            seen = [w[1][0] for w in before] if early else []
+            block: list[tuple] = []
+            while rest and len(block) < self.most:
+                if block and seen.count(rest[0][1][0]) >= 2:
+                    break
+                seen.append(rest[0][1][0])
+                block.append(rest.pop(0))
+            yield block, early
+            before = block
+
+    def errors(self, contexts: list[int], outputs: list[int]) -> np.ndarray:
+        if not contexts:
+            return np.zeros((0, len(outputs)))
+        step = sgns.evaluate(self.E, self.Ep, contexts, outputs, collisions=self.collisions)
+        self.loss += step.loss
+        return step.errors
+
+    def add(self, block: list[tuple]) -> None:
+        for contexts, outputs, errors in block:
+            dX, dH = errors @ self.Ep[outputs], errors.T @ self.E[contexts]
+            np.subtract.at(self.E, contexts, self.lr * dX)
+            np.subtract.at(self.Ep, outputs, self.lr * dH)
+
+    def add_all(self, waiting: list[list[tuple]]) -> None:
+        while waiting:
+            self.add(waiting.pop(0))
+
+
+def replay_in_step(
+    tokens: np.ndarray,
+    E: np.ndarray,
+    Ep: np.ndarray,
+    *,
+    keep: np.ndarray,
+    noise: np.ndarray,
+    config: TrainConfig,
+    most: int,
+    epoch: int = 0,
+) -> Sums:
+    """Train one epoch in place as threads in step do."""
+    sums = Sums()
+    negatives = Negatives(config, epoch, noise.tolist())
+    chunks: dict[int, list[tuple[list[int], list[int]]]] = {}
+    for window in windows(tokens, keep, config, epoch):
+        outputs = [window.center, *negatives.of(window.position)]
+        chunks.setdefault(window.position // CHUNK, []).append((window.contexts, outputs))
+        sums.kept += 1
+        sums.pairs += len(window.contexts)
+    for chunk, listed in chunks.items():
+        lr = float(learning_rate(config, epoch, chunk * CHUNK, len(tokens)))
+        run = InStep(E, Ep, most, lr, config.collisions)
+        run.train(listed)
+        sums.loss += run.loss
+    return sums
+
+
 def replay(
     tokens: np.ndarray,
     E: np.ndarray,

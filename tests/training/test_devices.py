@@ -143,6 +143,13 @@ def test_what_only_the_cpu_trains_is_refused(settings: dict[str, Any]) -> None:
     assert placement.asked_device(RunOptions(device="auto"), config) is None
 
 
+def test_too_many_dimensions_are_refused() -> None:
+    config = TrainConfig(dim=2049)
+    with pytest.raises(ConfigError, match="at most 2,048 dimensions, not 2049"):
+        placement.asked_device(RunOptions(device="cuda"), config)
+    assert placement.asked_device(RunOptions(device="auto"), config) is None
+
+
 def corpus_of(tokens: int) -> Any:
     """A counted text of 10,000 words that are equally frequent."""
     counts = np.full(10_000, max(1, tokens // 10_000))

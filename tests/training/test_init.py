@@ -16,6 +16,7 @@ from w2v_sgns.errors import ConfigError, FormatError, VocabularyError
 from w2v_sgns.kernels.windows import CHUNK
 from w2v_sgns.training import trainer
 from w2v_sgns.training.checkpoint import checkpoint_path, read_checkpoint
+from w2v_sgns.training.estimate import estimate
 from w2v_sgns.training.events import Event
 
 CASE = Path(__file__).resolve().parents[1] / "cases" / "62-vocab-growth"
@@ -264,3 +265,19 @@ def test_a_checkpoint_can_be_started_from(first: Path, tmp_path: Path) -> None:
     model = train(CASE / "first.txt", init=checkpoint, output=tmp_path / "n.safetensors", **SMALL)
     assert len(model.history) == 2
     assert read_checkpoint(checkpoint).place["epoch"] == 1
+
+
+@pytest.mark.parametrize("grow", [False, True])
+def test_a_dry_run_knows_the_words_of_init(tmp_path: Path, grow: bool) -> None:
+    """What it says of words and memory is what the training then has."""
+    (tmp_path / "old.txt").write_text("one two three four five\n" * 20)
+    (tmp_path / "new.txt").write_text("five six seven\n" * 20)
+    train(tmp_path / "old.txt", output=tmp_path / "m.safetensors", dim=8, epochs=1)
+    settings = {"init": tmp_path / "m.safetensors", "grow_vocab": grow, "dim": 8, "epochs": 1}
+    text = [line.split() for line in (tmp_path / "new.txt").read_text().splitlines()]
+    found = estimate(text, TrainConfig(**settings))
+    model = train(text, **settings)
+    assert found.stats.types_kept == len(model.vocabulary) == (7 if grow else 3)
+    assert found.matrices == 2 * len(model.vocabulary) * 16 * 4
+    with pytest.raises(ConfigError, match="--dim 8"):
+        estimate(text, TrainConfig(**settings | {"dim": 9}))

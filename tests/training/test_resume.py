@@ -51,11 +51,11 @@ def straight(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def often(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkpoint after every chunk, or every so many."""
 
-    class Few(backends._Chunks):
+    class Few(backends.Chunks):
         def __init__(self, first: int, end: int) -> None:
             super().__init__(first, min(end, first + request.param))
 
-    monkeypatch.setattr(backends, "_Chunks", Few)
+    monkeypatch.setattr(backends, "Chunks", Few)
     monkeypatch.setattr(Keeper, "is_due", lambda keeper: keeper.active)
     monkeypatch.setattr(Keeper, "is_due_at_epoch", lambda keeper: keeper.active)
 

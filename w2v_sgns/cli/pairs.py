@@ -249,7 +249,7 @@ class _Report:
         seconds = time.monotonic() - self.begun
         line = (
             f"epoch {state.epoch}/{self.config.epochs}   {state.done:,} of {state.pairs:,}  "
-            f"loss {state.loss:.4f}  lr {state.lr:.4f}{scale}  {seconds:.1f} s"
+            f"loss {state.loss:z.4f}  lr {state.lr:.4f}{scale}  {seconds:.1f} s"
         )
         over = state.done == state.pairs
         if self.terminal:

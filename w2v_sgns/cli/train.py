@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,9 +33,11 @@ from w2v_sgns.cli.train_options import (
     CheckpointEvery,
     Cluster,
     Collisions,
+    Deterministic,
     Device,
     Dim,
     DryRun,
+    EngineName,
     Epochs,
     FixedWindow,
     Force,
@@ -134,9 +137,11 @@ def train(
     text_field: TextFieldOption = TrainConfig.text_field,
     column: ColumnOption = TrainConfig.column,
     threads: ThreadsOption = RunOptions.threads,
+    deterministic: Deterministic = RunOptions.deterministic,
     device: Device = RunOptions.device,
     streams: Streams = RunOptions.streams,
     cluster: Cluster = None,
+    engine: EngineName = RunOptions.engine,
     sync_words: SyncWords = None,
     sync_type: SyncType = RunOptions.sync_type,
     memory: MemoryOption = None,
@@ -150,17 +155,30 @@ def train(
     """Train word vectors on a corpus and write them to a model file.
 
     With one thread, the same command gives the same file, byte for byte.
-    With more, the threads race on purpose and the vectors vary a little;
+    With more, the threads race on purpose and the vectors vary a little,
+    but for --deterministic;
     --objective softmax or inbatch and --shared-noise batch have the same vectors on any.
     """
     settings = _settings(context)
     if corpus is None and resume is None:
         raise typer.BadParameter("name a text to train on", param_hint="'CORPUS…'")
-    _check(settings)
-    if dry_run:
-        _estimate(corpus, settings, quiet=quiet)
-    else:
-        _run(corpus, settings, quiet=quiet)
+    with _ranks(settings) as is_first:
+        if not is_first:
+            return
+        _check(settings)
+        if dry_run:
+            _estimate(corpus, settings, quiet=quiet)
+        else:
+            _run(corpus, settings, quiet=quiet)
+
+
+def _ranks(settings: dict[str, Any]) -> AbstractContextManager[bool]:
+    """Tell whether to train here; under mpiexec the other ranks serve the first one."""
+    if settings.get("engine") != "mpi":
+        return nullcontext(True)
+    from w2v_sgns.cluster.mpi import ranks
+
+    return ranks()
 
 
 def _settings(context: typer.Context) -> dict[str, Any]:

@@ -171,6 +171,16 @@ StopAfter = Annotated[
 
 # --- output and machine
 
+Deterministic = Annotated[
+    bool,
+    option(
+        "--deterministic",
+        "Threads work in step: the same vectors in every run with so many of them, in up to twice "
+        "the time.",
+        panel=RUN,
+    ),
+]
+
 LogJson = Annotated[
     Path | None,
     option(
@@ -228,6 +238,15 @@ Cluster = Annotated[
         "Train on all machines of this Ray cluster: HOST:PORT, or auto (extra: cluster).",
         panel=RUN,
         metavar="ADDRESS",
+    ),
+]
+EngineName = Annotated[
+    str,
+    option(
+        "--engine",
+        "What connects the machines: ray (--cluster), or mpi, under mpiexec (extra: mpi).",
+        panel=RUN,
+        metavar="ray|mpi",
     ),
 ]
 SyncWords = Annotated[

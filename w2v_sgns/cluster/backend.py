@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from w2v_sgns.cluster.merge import KAPPA, effective_nodes
 from w2v_sgns.cluster.node import Merge, Settings, class_ends
 from w2v_sgns.cluster.pace import Pace, paced, rows_merged
 from w2v_sgns.cluster.shares import Shares
-from w2v_sgns.errors import DivergenceError
+from w2v_sgns.errors import DivergenceError, W2VError
 from w2v_sgns.kernels.windows import CHUNK
 from w2v_sgns.training.backends import Tick, Totals
 from w2v_sgns.training.events import Event, Progress
@@ -75,13 +76,9 @@ class ClusterBackend:
         sync_words: int | None = None,
     ) -> None:
         """Take what is trained; `shares`: the nodes' parts of the text."""
-        self.matrices, self.engine, self.settings, self.schedule = (
-            (E, Ep),
-            engine,
-            settings,
-            schedule,
-        )
-        self.chunks, self.after_chunk = settings.chunks, lambda: None
+        self.matrices, self.engine = (E, Ep), engine
+        self.settings, self.schedule = settings, schedule
+        self.chunks = settings.chunks
         self.kappa, self.cost = KAPPA, Cost()
         self._shares, self._say, self._sync_words = shares, say, sync_words
         self._ends = class_ends(len(E))
@@ -137,20 +134,32 @@ class ClusterBackend:
         self, epoch: int, tick: Tick, *, first: int = 0, end: int | None = None
     ) -> Totals:
         """Train the rounds from chunk `first` on (see Backend); a round ends in a merge."""
-        sums, stopped = Totals(0, 0, 0, 0.0, first), False
+        end = self.chunks if end is None else end
         try:
-            while sums.next_chunk < (self.chunks if end is None else end) and not stopped:
-                stretch = _Stretch(epoch, sums.next_chunk, self._round_end(sums.next_chunk))
-                found = self._round(stretch, lambda before=sums: tick(before))  # type: ignore[misc]
-                self._merge(stretch, self._rows_after(stretch))
-                sums = _plus(sums, found, stretch.end)
-                stopped = bool(tick(sums))
-            if self._kept.any():  # rows that still wait for their merge
-                self._merge(stretch, len(self.matrices[0]))
-        finally:
-            rows = self._first_answer("rows")
-            for matrix, new in zip(self.matrices, rows, strict=True):
-                matrix[:] = new
+            sums = self._rounds(epoch, tick, first, end)
+        except W2VError:
+            raise  # there may be nothing to fetch
+        except BaseException:  # tick's: what is left are the rows of the last merge
+            self._fetch()
+            raise
+        self._fetch()
+        return sums
+
+    def _fetch(self) -> None:
+        rows = self._first_answer("rows")
+        for matrix, new in zip(self.matrices, rows, strict=True):
+            matrix[:] = new
+
+    def _rounds(self, epoch: int, tick: Tick, first: int, end: int) -> Totals:
+        sums, stopped = Totals(0, 0, 0, 0.0, first), False
+        while sums.next_chunk < end and not stopped:
+            stretch = _Stretch(epoch, sums.next_chunk, self._round_end(sums.next_chunk))
+            found = self._round(stretch, partial(tick, sums))
+            self._merge(stretch, self._rows_after(stretch))
+            sums = _plus(sums, found, stretch.end)
+            stopped = bool(tick(sums))
+        if self._kept.any():  # rows that still wait for their merge
+            self._merge(stretch, len(self.matrices[0]))
         return sums
 
     def _round_end(self, chunk: int) -> int:
@@ -249,7 +258,7 @@ class ClusterBackend:
             except LostNodeError as lost:
                 if self._put_back(lost):
                     return  # with the merged rows
-                self.engine.call("train", *stretch, ranks=lost.ranks)
+                self.engine.call("train", *stretch, ranks=lost.ranks)  # moves as it had before
         if not all(done):
             self._redo("rows were not finite after it")
 
@@ -280,14 +289,15 @@ class ClusterBackend:
 
         They get their share of the text again, and all nodes the newest rows that any has.
         """
-        self._note(f"{lost}; its share goes on, from the rows of the last merge")
+        others = [rank for rank in range(self.engine.size) if rank not in lost.ranks]
+        if not others:
+            raise lost
+        names = ", ".join(map(str, lost.ranks))
+        self._note(f"node {names} is lost ({lost.reason}); its share goes on from the last merge")
         for rank in lost.ranks:
             self.engine.revive(rank)
         self._shares.give(self.engine, lost.ranks)
         self.engine.call("begin", self.settings, ranks=lost.ranks)
-        others = [rank for rank in range(self.engine.size) if rank not in lost.ranks]
-        if not others:
-            raise lost
         versions = dict(zip(others, self.engine.call("where", ranks=others), strict=True))
         best = max(others, key=lambda rank: versions[rank])
         newest = versions[best]

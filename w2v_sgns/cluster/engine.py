@@ -39,7 +39,11 @@ class LostNodeError(W2VError):
 
     def __init__(self, ranks: Sequence[int], reason: str, results: dict[int, Any]) -> None:
         """`results`: what the other ranks returned."""
-        super().__init__(f"node {', '.join(map(str, ranks))} is lost ({reason})")
+        names = ", ".join(map(str, ranks))
+        super().__init__(
+            f"--cluster: node {names} is lost ({reason}); go on from the last checkpoint, if there "
+            "is one: --resume OUT.checkpoint.safetensors"
+        )
         self.ranks, self.reason, self.results = tuple(ranks), reason, results
 
 

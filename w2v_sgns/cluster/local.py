@@ -43,7 +43,9 @@ class LocalEngine:
         except BaseException:
             for rank in ranks:
                 self.stop(rank)
-            wait(begun)
+            while wait(begun, TICK).not_done:
+                for rank in ranks:  # again and again: one may not have begun yet
+                    self.stop(rank)
             raise
         return _results(begun)
 
@@ -82,5 +84,7 @@ def _results(done: dict[Future[Any], int]) -> list[Any]:
     results = {rank: future.result() for future, rank in done.items() if future not in lost}
     if lost:
         ranks = [done[future] for future in lost]
-        raise LostNodeError(ranks, str(lost[0].exception()), results)
+        error = lost[0].exception()
+        assert isinstance(error, LostNodeError)
+        raise LostNodeError(ranks, error.reason, results)
     return list(results.values())

@@ -55,12 +55,9 @@ class Nodes:
             ConfigError: settings that a cluster cannot train, or no cluster at the address.
             ResourceError: Ray is not installed, or the machines are taken.
         """
-        from w2v_sgns.cluster.ray import RayEngine
-
         check_settings(config)
-        assert options.cluster is not None
         self.options, self.config = options, config
-        self.engine: Engine = RayEngine(options.cluster, threads=options.threads)
+        self.engine = _engine(options)
         self._shares: Shares | None = None
 
     def counted(
@@ -130,6 +127,17 @@ class Nodes:
 
     def __exit__(self, *_: Any) -> None:
         self.engine.close()
+
+
+def _engine(options: RunOptions) -> Engine:
+    if options.engine == "mpi":
+        from w2v_sgns.cluster.mpi import MPIEngine
+
+        return MPIEngine()
+    from w2v_sgns.cluster.ray import RayEngine
+
+    assert options.cluster is not None
+    return RayEngine(options.cluster, threads=options.threads)
 
 
 def _too_few(sizes: list[int]) -> CorpusError:

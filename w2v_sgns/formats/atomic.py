@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from w2v_sgns.errors import OutputError
+from w2v_sgns.formats.temporary import create_beside
 
 __all__ = ["SUFFIXES", "Inputs", "check_writable", "replacing", "replacing_all"]
 
@@ -52,7 +53,7 @@ def check_writable(
     _check_apart(path, target, inputs)
     _check_existing(path, target, force)
     try:
-        descriptor, probe = _create_beside(target)
+        descriptor, probe = create_beside(target)
         os.close(descriptor)
         probe.unlink()
     except OSError as error:
@@ -102,7 +103,7 @@ def replacing_all(
         with ExitStack() as cleaning:
             streams, temporaries = [], []
             for target in targets:
-                descriptor, temporary = _create_beside(target)
+                descriptor, temporary = create_beside(target)
                 cleaning.callback(temporary.unlink, missing_ok=True)
                 temporaries.append(temporary)
                 streams.append(cleaning.enter_context(os.fdopen(descriptor, "wb")))
@@ -162,10 +163,3 @@ def _claim(path: Path, target: Path, temporary: Path) -> None:
             if not os.path.lexists(target):
                 return  # a file system without links: looked at, though not at one stroke
     raise OutputError(f"{path}: exists; use --force to replace it, or another name")
-
-
-def _create_beside(target: Path) -> tuple[int, Path]:
-    """Create an empty file with a new name; its permissions follow the umask."""
-    temporary = target.with_name(f".w2v-{os.urandom(8).hex()}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    return os.open(temporary, flags, 0o666), temporary

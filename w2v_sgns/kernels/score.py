@@ -3,7 +3,7 @@
 Scores z = x·h of C context rows x and S output rows h are written as rows of P floats (P = 4
 or 8, S ≤ P), a context a row. `gradients` replaces them in place by G = −lr·∂L/∂z, which for
 SGNS is lr·(y − σ(z)); for NCE a shift of each output comes into the score, and for its sigmoid
-form `sigmoid_gradients` takes over.
+form another function takes over.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ __all__ = [
     "COVERED",
     "MASKED",
     "PARAMETERS",
+    "SIGMOID_FORM",
     "context_lanes",
     "gradients",
     "score_rows",
-    "sigmoid_gradients",
 ]
 
 LOG2E = 1.4426950408889634
 MASKED = -1e30  # as logit·log2(e): sigmoid and loss term are zero
 COVERED = 2.0**100  # as k·q of the sigmoid form: the noise explains all, the loss term is zero
+SIGMOID_FORM = 3  # length of Tile.form
 PARAMETERS = 48  # floats: sign·log2(e), bias and ±lr of 16 lanes each
 
 
@@ -44,13 +45,13 @@ def _score(contexts: int) -> Any:
     """Return the micro-kernel for a tile of `contexts` × S dot products."""
 
     def emit(v: Lanes, outputs: int, *arguments: Any) -> None:
-        """f(tile, (context addresses, output addresses, vectors a row, z))."""
-        rows, outs, vectors, z = arguments
+        """f(tile, (context addresses, output addresses, first vector of a row, end, z))."""
+        rows, outs, first, end, z = arguments
         stride = lanes_of(outputs)
         x_rows = [v.pointer(rows, r) for r in range(contexts)]
         h_rows = [v.pointer(outs, s) for s in range(outputs)]
         totals = [[v.variable() for _ in range(outputs)] for _ in range(contexts)]
-        with cgutils.for_range(v.b, vectors) as loop:
+        with cgutils.for_range(v.b, end, start=first) as loop:
             offset = v.b.mul(loop.index, ir.Constant(I64, v.bytes))
             xs = [v.load(x, offset) for x in x_rows]
             for s, row in enumerate(h_rows):
@@ -79,19 +80,19 @@ _score4, _score2, _score1 = _score(4), _score(2), _score(1)
 
 
 @njit(inline="always")
-def score_rows(tile, rows, count, outs, vectors, z):
-    """Write the scores of `count` contexts with the S outputs at `outs`."""
+def score_rows(tile, rows, count, outs, first, end, z):
+    """Write the scores of `count` contexts with the S outputs at `outs`, over vectors first:end."""
     stride = 4 * context_lanes(len(tile.outputs))
     i = 0
     if len(tile.outputs) <= 2:
         while i + 4 <= count:
-            _score4(tile, (rows + 8 * i, outs, vectors, z + stride * i))
+            _score4(tile, (rows + 8 * i, outs, first, end, z + stride * i))
             i += 4
     while i + 2 <= count:
-        _score2(tile, (rows + 8 * i, outs, vectors, z + stride * i))
+        _score2(tile, (rows + 8 * i, outs, first, end, z + stride * i))
         i += 2
     if i < count:
-        _score1(tile, (rows + 8 * i, outs, vectors, z + stride * i))
+        _score1(tile, (rows + 8 * i, outs, first, end, z + stride * i))
 
 
 def _decay(v: Lanes, a: Any, least: float) -> Any:
@@ -208,4 +209,13 @@ def _add_loss(v: Lanes, sums: list[Any], factor: Any, above: Any) -> None:
     b.store(b.fadd(b.load(positive), above), positive)
 
 
-gradients, sigmoid_gradients = _gradients(_logistic_vector), _gradients(_sigmoid_vector)
+_logistic_gradients, _sigmoid_gradients = _gradients(_logistic_vector), _gradients(_sigmoid_vector)
+
+
+@njit(inline="always")
+def gradients(tile, z, floats, parameters, loss):
+    """Turn scores into gradients −lr·∂L/∂z of the tile's form, and add up the loss."""
+    if len(tile.form) == SIGMOID_FORM:
+        _sigmoid_gradients(tile, (z, floats, parameters, loss))
+    else:
+        _logistic_gradients(tile, (z, floats, parameters, loss))

@@ -21,10 +21,10 @@ from w2v_sgns.kernels.score import (
     LOG2E,
     MASKED,
     PARAMETERS,
+    SIGMOID_FORM,
     context_lanes,
     gradients,
     score_rows,
-    sigmoid_gradients,
 )
 from w2v_sgns.kernels.simd import I64, Lanes, micro_kernel
 from w2v_sgns.kernels.update import block_vectors, update_block
@@ -37,11 +37,11 @@ __all__ = [
     "shift_outputs",
     "shift_table",
     "step",
+    "update_columns",
     "window_step",
 ]
 
 LN2 = 0.6931471805599453
-SIGMOID_FORM = 3  # length of Tile.form
 
 
 def shift_table(form: str, log_kq: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
@@ -115,10 +115,12 @@ def hold_ones(E, words, low, high, dim):
 def drain_loss(loss):
     """Return Σ softplus gathered since the last call (float64), and start again."""
     exponents = loss.view(np.int32)
-    total = 0.0
+    mantissas, total = 1.0, 0.0  # of 16 lanes, each below 2
     for lane in range(16):
-        total += np.log(loss[0, lane]) + LN2 * (np.float64(loss[1, lane]) + exponents[2, lane])
+        mantissas *= np.float64(loss[0, lane])
+        total += LN2 * (np.float64(loss[1, lane]) + exponents[2, lane])
         loss[0, lane], loss[1, lane], exponents[2, lane] = 1, 0, 0
+    total += np.log(mantissas)
     return total
 
 
@@ -142,26 +144,32 @@ def step(tile, at, contexts, outs, ahead, tiles, vectors):
     `outs` lists tiles·S rows, the true one first, padding last. Asks on the way, a block of
     columns at a time, for the tiles·S + 1 rows listed at `ahead`, which a later window needs.
     """
-    size, width = len(tile.outputs), len(tile.lanes)
+    size = len(tile.outputs)
     stride = context_lanes(size)
     for n in range(tiles):
         z = at.scores + 4 * stride * contexts * n
-        score_rows(tile, at.contexts, contexts, outs + 8 * size * n, vectors, z)
-        arguments = (z, stride * contexts, at.parameters + 4 * PARAMETERS * n, at.loss)
-        if len(tile.form) == SIGMOID_FORM:
-            sigmoid_gradients(tile, arguments)
-        else:
-            gradients(tile, arguments)
+        score_rows(tile, at.contexts, contexts, outs + 8 * size * n, 0, vectors, z)
+        gradients(tile, z, stride * contexts, at.parameters + 4 * PARAMETERS * n, at.loss)
+    update_columns(tile, at, at.contexts, contexts, outs, ahead, tiles, 0, vectors)
+
+
+@njit(inline="always")
+def update_columns(tile, at, rows, contexts, outs, ahead, tiles, first, end):
+    """Update vectors first:end of the rows listed at `rows` and `outs`, from gradients at.scores.
+
+    `ahead`: as for step.
+    """
+    size, width = len(tile.outputs), len(tile.lanes)
     widest = block_vectors(size, width)
-    column = 0
-    while column < vectors:
+    column = first
+    while column < end:
         count = widest
-        while column + count > vectors:
+        while column + count > end:
             count //= 2
         offset = 4 * width * column
         if offset % 64 == 0:
             prefetch_rows(tile, (ahead, tiles * size + 1, offset, 4 * width * count))
-        update_block(tile, count, tiles, at.contexts, contexts, offset, at.scores, outs, at.dh)
+        update_block(tile, count, tiles, rows, contexts, offset, at.scores, outs, at.dh)
         column += count
 
 

@@ -13,7 +13,15 @@ from w2v_sgns.kernels.score import PARAMETERS, lanes_of
 from w2v_sgns.kernels.simd import Tile
 from w2v_sgns.kernels.windows import CHUNK
 
-__all__ = ["AHEAD", "Addresses", "Workspace", "addresses", "centres_at_once", "workspace"]
+__all__ = [
+    "AHEAD",
+    "Addresses",
+    "Workspace",
+    "addresses",
+    "aligned_floats",
+    "centres_at_once",
+    "workspace",
+]
 
 AHEAD = 3  # centres whose rows are asked for before they are needed
 LOSS = 48  # floats: see score.gradients
@@ -76,11 +84,11 @@ def workspace(tile: Tile, *, window: int, outputs: int, dim: int) -> Workspace:
         outputs=np.zeros((batch_size(rows) + AHEAD) * rows, np.int64),
         shifts=np.zeros((batch_size(rows) + AHEAD) * rows, np.float32),
         contexts=np.zeros(contexts, np.int64),
-        parameters=_aligned(tiles * PARAMETERS).reshape(tiles, 3, 16),
-        loss=_aligned(LOSS).reshape(3, 16),
-        scores=_aligned(tiles * lanes_of(size) * contexts + 16),
-        dh=_aligned(4 * width * size * tiles),
-        zero=_aligned(padded_dim(dim)),
+        parameters=aligned_floats(tiles * PARAMETERS).reshape(tiles, 3, 16),
+        loss=aligned_floats(LOSS).reshape(3, 16),
+        scores=aligned_floats(tiles * lanes_of(size) * contexts + 16),
+        dh=aligned_floats(4 * width * size * tiles),
+        zero=aligned_floats(padded_dim(dim)),
     )
 
 
@@ -92,7 +100,8 @@ def batch_size(rows: int) -> int:
 centres_at_once = njit(inline="always")(batch_size)
 
 
-def _aligned(floats: int) -> npt.NDArray[np.float32]:
-    memory = np.zeros(floats + 16, np.float32)
-    start = -memory.ctypes.data % 64 // 4
+def aligned_floats(floats: int, to: int = 64) -> npt.NDArray[np.float32]:
+    """Return zeros that begin at a multiple of so many bytes."""
+    memory = np.zeros(floats + to // 4, np.float32)
+    start = -memory.ctypes.data % to // 4
     return memory[start : start + floats]

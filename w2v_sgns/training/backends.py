@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +21,25 @@ from w2v_sgns.config import TrainConfig
 from w2v_sgns.kernels.hogwild import train_chunk
 from w2v_sgns.kernels.matrices import padded
 from w2v_sgns.kernels.rng import stream_seeds
-from w2v_sgns.kernels.simd import Tile, tile_for
+from w2v_sgns.kernels.simd import tile_for
 from w2v_sgns.kernels.step import shift_table
 from w2v_sgns.kernels.windows import CHUNK, count_pairs
-from w2v_sgns.kernels.workspace import workspace
+from w2v_sgns.kernels.workspace import Workspace, aligned_floats, workspace
 from w2v_sgns.training.schedule import Schedule
 
-__all__ = ["Backend", "ChunkedBackend", "HogwildBackend", "Tick", "Totals", "TrainingData"]
+if TYPE_CHECKING:
+    from w2v_sgns.training.init import Frozen
+
+__all__ = [
+    "Backend",
+    "ChunkedBackend",
+    "Chunks",
+    "HogwildBackend",
+    "Tick",
+    "Totals",
+    "TrainingData",
+    "Worker",
+]
 
 TICK = 0.1  # seconds between two looks at the workers
 SPARE = 20  # kept tokens; see halo_chunks
@@ -65,7 +77,6 @@ class Backend(Protocol):
     """The seam between the trainer and the machine."""
 
     chunks: int  # of an epoch: pieces of CHUNK tokens
-    after_chunk: Callable[[], None]  # called by whoever has trained a chunk, and at the very end
 
     def warm_up(self) -> None:
         """Compile whatever the first epoch needs."""
@@ -107,7 +118,12 @@ class ChunkedBackend:
         self.halo = halo_chunks(self.window, data.kept_share if window is None else 1.0)
         self.chunks = -(-len(data.tokens) // CHUNK)
         self.seeds = lru_cache(maxsize=1024)(stream_seeds)
+        # called by whoever has trained a chunk, and at the very end
         self.after_chunk: Callable[[], None] = lambda: None
+
+    def freeze(self, frozen: Frozen) -> None:
+        """Put these rows back after each chunk."""
+        self.after_chunk = frozen.restore
 
     @property
     def output_bias(self) -> Matrix | None:
@@ -158,9 +174,14 @@ class HogwildBackend(ChunkedBackend):
         self.tile = tile_for(config.negative + 1, form=config.objective, bias=config.bias)
         log_kq = np.zeros(1) if data.log_kq is None else data.log_kq
         self.shift = shift_table(config.objective, log_kq)
-        self.workers = [
-            _Worker(self.tile, config, self.window)
-            for _ in range(max(1, min(threads, self.chunks)))
+        self.workers = self._team_of(threads)
+
+    def _team_of(self, threads: int) -> Sequence[Worker]:
+        """Return a worker a thread; none has less than a chunk to do."""
+        config = self.config
+        rows = {"window": self.window, "outputs": config.negative + 1, "dim": config.dim}
+        return [
+            Worker(workspace(self.tile, **rows)) for _ in range(max(1, min(threads, self.chunks)))
         ]
 
     def warm_up(self) -> None:
@@ -175,7 +196,12 @@ class HogwildBackend(ChunkedBackend):
         self, epoch: int, tick: Tick, *, first: int = 0, end: int | None = None
     ) -> Totals:
         """Train on the chunks from `first` on (see :class:`Backend`)."""
-        queue = _Chunks(first, self.chunks if end is None else end)
+        queue = Chunks(first, self.chunks if end is None else end)
+        self._run(epoch, queue, tick)
+        return self._finish(queue.next)
+
+    def _run(self, epoch: int, queue: Chunks, tick: Tick) -> None:
+        """Let all workers train the chunks of a queue."""
         for worker in self.workers:
             worker.start(lambda w: self._work(w, epoch, queue))
         try:
@@ -188,24 +214,35 @@ class HogwildBackend(ChunkedBackend):
             for worker in self.workers:
                 worker.join()
             self.after_chunk()  # once more, now that nobody trains
-        return self._finish(queue.next)
 
-    def _work(self, worker: _Worker, epoch: int, queue: _Chunks) -> None:
+    def _work(self, worker: Worker, epoch: int, queue: Chunks) -> None:
         while not worker.stop[0] and (chunk := queue.take()) is not None:
             self._train(worker, self.data, epoch, chunk)
             self.after_chunk()
 
-    def _train(self, worker: _Worker, data: TrainingData, epoch: int, chunk: int) -> None:
+    def _train(self, worker: Worker, data: TrainingData, epoch: int, chunk: int) -> None:
         """Train one chunk with the streams and the learning rate that are its own."""
+        train_chunk(*self._arguments(worker, data, epoch, chunk, self.matrices))
+        worker.tokens += min(CHUNK, len(data.tokens) - chunk * CHUNK)
+
+    def _arguments(
+        self,
+        worker: Worker,
+        data: TrainingData,
+        epoch: int,
+        chunk: int,
+        matrices: tuple[Matrix, ...],
+    ) -> tuple[Any, ...]:
+        """Return what the kernel takes for a chunk."""
         config = self.config
-        train_chunk(
+        return (
             self.tile,
             data.tokens,
             chunk,
             data.keep,
             data.noise,
             self.shift,
-            *self.matrices,
+            *matrices,
             config.dim,
             self.window,
             self.fixed,
@@ -217,22 +254,16 @@ class HogwildBackend(ChunkedBackend):
             worker.workspace,
             worker.sums,
         )
-        worker.tokens += min(CHUNK, len(data.tokens) - chunk * CHUNK)
 
     def tokens_per_second(self, seconds: float) -> float:
         """Train chunks spread over the text for about so long; return the rate of all threads.
 
         Changes E and Ep: meant for estimates.
         """
-        worker, done, begun = self.workers[0], 0, time.perf_counter()
-        step = max(1, self.chunks // 64)
-        for chunk in range(0, self.chunks, step):
-            self._train(worker, self.data, 0, chunk)
-            done = worker.tokens
-            if time.perf_counter() - begun > seconds:
-                break
-        worker.reset()
-        return len(self.workers) * done / (time.perf_counter() - begun)
+        begun, step = time.perf_counter(), max(1, self.chunks // 64)
+        queue = Chunks(0, self.chunks, step)
+        self._run(0, queue, lambda totals: time.perf_counter() - begun > seconds)
+        return self._finish(queue.next).tokens / (time.perf_counter() - begun)
 
     def _totals(self, next_chunk: int) -> Totals:
         kept, pairs, loss = np.sum([worker.sums for worker in self.workers], axis=0)
@@ -260,46 +291,51 @@ def halo_chunks(window: int, share: float) -> int:
     return max(-(-window // CHUNK), min(math.ceil(tokens / CHUNK), MOST_HALO))
 
 
-class _Chunks:
+class Chunks:
     """The chunks that wait, handed out in order to whichever thread asks, until closed."""
 
-    def __init__(self, first: int, end: int) -> None:
-        self.next, self._end = first, end
+    def __init__(self, first: int, end: int, step: int = 1) -> None:
+        self.next, self._end, self._step = first, end, step
         self._lock = threading.Lock()
 
     def take(self) -> int | None:
+        """Return the next one, None if there is none."""
         with self._lock:
             if self.next >= self._end:
                 return None
-            self.next += 1
-            return self.next - 1
+            self.next += self._step
+            return self.next - self._step
 
     def close(self) -> None:
+        """Hand out no more."""
         with self._lock:
             self._end = self.next
 
 
-class _Worker:
+class Worker:
     """One thread's memory and sums; the thread itself lives for one epoch."""
 
-    def __init__(self, tile: Tile, config: TrainConfig, window: int) -> None:
-        self.workspace = workspace(tile, window=window, outputs=config.negative + 1, dim=config.dim)
-        self.sums = np.zeros(3)  # kept, pairs, loss: exact below 2^53
-        self.stop = np.zeros(1, np.uint8)
+    def __init__(self, room: Workspace) -> None:
+        self.workspace = room
+        own = aligned_floats(32)  # a cache line that no other thread writes to
+        self.sums = own[:6].view(np.float64)  # kept, pairs, loss: exact below 2^53
+        self.stop = own[16:].view(np.uint8)[:1]
         self.reset()
 
     def reset(self) -> None:
+        """Forget what was trained."""
         self.sums[:] = 0
         self.stop[0] = 0
         self.tokens = 0
         self.error: BaseException | None = None
         self._thread: threading.Thread | None = None
 
-    def start(self, work: Callable[[_Worker], None]) -> None:
+    def start(self, work: Callable[[Worker], None]) -> None:
+        """Do the work in a thread."""
         self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
         self._thread.start()
 
-    def _run(self, work: Callable[[_Worker], None]) -> None:
+    def _run(self, work: Callable[[Worker], None]) -> None:
         try:
             work(self)
         except BaseException as error:
@@ -313,5 +349,6 @@ class _Worker:
         return self._thread.is_alive()
 
     def join(self) -> None:
+        """Wait until the thread has ended."""
         if self._thread is not None:
             self._thread.join()

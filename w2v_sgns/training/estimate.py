@@ -6,8 +6,9 @@ trained on matrices that are thrown away. Writes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from textwrap import wrap
 from typing import Any
 
@@ -19,12 +20,15 @@ from w2v_sgns.errors import ConfigError
 from w2v_sgns.machine import human_bytes
 from w2v_sgns.training.cost import Cost, softmax_cost
 from w2v_sgns.training.events import Event, Progress
+from w2v_sgns.training.init import read_given
 from w2v_sgns.training.needs import (
     OVERHEAD,
     best_bytes,
     check_compiler,
     check_memory,
     matrix_bytes,
+    stripe_bytes,
+    stripe_count,
     thread_count,
     window_reach,
 )
@@ -85,16 +89,20 @@ def estimate(
     options = options or RunOptions()
     if options.device == "cuda":
         raise ConfigError("--dry-run measures this machine's processors; leave --device cuda out")
-    if options.cluster is not None:
-        raise ConfigError("--dry-run tries this machine alone; leave --cluster out")
+    if options.on_cluster:
+        raise ConfigError("--dry-run tries this machine alone; leave --cluster and --engine out")
     say: Progress = progress or (lambda event: None)
     threads = thread_count(options)
-    with counted(open_source(corpus, config), options, say, **selection_of(config)) as text:
-        say(Event(phase="corpus", corpus=text, threads=threads))
+    given = read_given(config)
+    source = open_source(corpus, config)
+    with counted(source, options, say, **selection_of(config, given)) as text:
+        say(Event(phase="corpus", corpus=text, threads=threads, in_step=options.deterministic))
         window = window_reach(config, text.stats.longest_line)
         words = len(text.vocabulary)
-        check_memory(words, config)
-        pairs, exact, rate = _tried(text, config, window, threads)
+        stripes = stripe_count(options, config)
+        check_memory(words, config, stripes=stripes)
+        make = partial(cpu_backend, threads=threads, window=window, stripes=stripes)
+        pairs, exact, rate = _tried(text, config, make)
         kept = text.stats.tokens_kept
         cost = softmax_cost(text.vocabulary, kept, config, epochs=config.epochs, rate=rate)
         ids = 0 if text.stats.spooled else 4 * text.stats.tokens_kept
@@ -104,7 +112,11 @@ def estimate(
             pairs=pairs,
             exact=exact,
             matrices=matrices,
-            memory=matrices + best_bytes(words, config) + ids + OVERHEAD,
+            memory=matrices
+            + best_bytes(words, config)
+            + stripe_bytes(words, config, stripes)
+            + ids
+            + OVERHEAD,
             seconds=config.epochs * kept / rate,
             threads=threads,
             cost=cost,
@@ -112,11 +124,11 @@ def estimate(
 
 
 def _tried(
-    corpus: Corpus, config: TrainConfig, window: int | None, threads: int
+    corpus: Corpus, config: TrainConfig, make: Callable[..., Any]
 ) -> tuple[int, bool, float]:
     """Return the pairs of the first epoch, whether that is exact, and tokens/s of all threads."""
     E, Ep = initial_matrices(len(corpus.vocabulary), config)
-    backend, _ = cpu_backend(E, Ep, corpus, config, threads=threads, window=window)
+    backend, _ = make(E, Ep, corpus, config)
     backend.warm_up()
     step = max(1, backend.chunks // CHUNKS)
     chunks = range(0, backend.chunks, step)

@@ -42,6 +42,7 @@ class Event:
     merging: float = 0.0  # share of the time that merges have taken so far
     threads: int = 0
     asked: int = 0  # threads asked for; 0: all
+    in_step: bool = False  # they do not race: --deterministic
     corpus: Corpus | None = None
     path: Path | None = None
     text: str = ""

@@ -23,7 +23,12 @@ LONG_WORDS = 40  # mean bytes of a word from which text looks unsegmented
 
 
 def header(
-    stats: CorpusStats, config: TrainConfig, threads: int, *, asked: int = 0
+    stats: CorpusStats,
+    config: TrainConfig,
+    threads: int,
+    *,
+    asked: int = 0,
+    in_step: bool = False,
 ) -> Iterator[str]:
     """Yield what was read, what is kept of it, and how it will be trained."""
     from w2v_sgns.sampling import effective_sample
@@ -56,12 +61,19 @@ def header(
         f"            lr {config.lr:g} → {config.final_lr:g}, "
         f"{config.epochs} epoch{'s' * (config.epochs > 1)}, seed {config.seed},"
     )
-    several = "s" if threads > 1 else ""
-    if threads > 1 and not config.in_batches:
-        several = "s: results vary a little between runs"
+    yield f"            {_threads(threads, asked, in_step=in_step, same=config.in_batches)}"
+
+
+def _threads(threads: int, asked: int, *, in_step: bool, same: bool) -> str:
+    """Say how many there are, and what that means for the vectors."""
+    text = _many(threads, "thread")
+    if in_step and not same and max(asked, threads) > 1:
+        text += f" in step, the vectors of --threads {max(asked, threads):,}"
+    elif threads > 1 and not same and asked <= threads:
+        text += ": results vary a little between runs"
     if asked > threads:
-        several = f"{'s' * (threads > 1)}: all that this process may use, {asked:,} asked for"
-    yield f"            {threads} thread{several}"
+        text += f": all that this process may use, {asked:,} asked for"
+    return text
 
 
 def noise_text(config: TrainConfig, words: int) -> str:

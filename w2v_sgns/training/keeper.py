@@ -104,6 +104,8 @@ class Keeper:
                 the room elsewhere.
             DivergenceError: a row is not finite.
         """
+        from w2v_sgns.formats.temporary import remove_stale
+
         assert self.output is not None
         try:
             output = self._write_model(model)
@@ -113,6 +115,7 @@ class Keeper:
         for path in (self.written, self.path if self._force else None):
             if path is not None:
                 path.unlink(missing_ok=True)
+                remove_stale(path)
         return output
 
     def _write_model(self, model: Model) -> Path:

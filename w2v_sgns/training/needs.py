@@ -29,6 +29,8 @@ __all__ = [
     "checkpoint_bytes",
     "matrix_bytes",
     "model_bytes",
+    "stripe_bytes",
+    "stripe_count",
     "thread_count",
     "window_reach",
 ]
@@ -43,6 +45,17 @@ LONGEST_LINE = 100_000  # tokens that --window line takes: a line of n has n·(n
 def thread_count(options: RunOptions) -> int:
     """Return how many threads the run has."""
     return min(options.threads or allowed_threads(), allowed_threads())
+
+
+def stripe_count(options: RunOptions, config: TrainConfig) -> int | None:
+    """Return what the vectors of threads in step depend on: the threads that were asked for.
+
+    So many stripes of columns there are, however few processors there are to share them. None
+    where threads race, or where their number does not matter anyhow.
+    """
+    if not options.deterministic or config.in_batches:
+        return None
+    return options.threads or allowed_threads()
 
 
 def check_outputs(
@@ -121,16 +134,23 @@ def best_bytes(words: int, config: TrainConfig) -> int:
     return 0 if config.patience is None else model_bytes(words, config)
 
 
-def check_memory(words: int, config: TrainConfig) -> None:
+def stripe_bytes(words: int, config: TrainConfig, stripes: int | None) -> int:
+    """Return the bytes of the matrices cut into stripes, which threads in step train on."""
+    return matrix_bytes(words, config) if stripes is not None and stripes > 1 else 0
+
+
+def check_memory(words: int, config: TrainConfig, *, stripes: int | None = None) -> None:
     """Refuse matrices that do not fit, before a byte of them is taken.
 
     Raises:
         ResourceError: with the bytes needed and there.
     """
-    needed = matrix_bytes(words, config) + best_bytes(words, config)
+    cut = stripe_bytes(words, config, stripes)
+    needed = matrix_bytes(words, config) + best_bytes(words, config) + cut
     there = available_memory()
     if needed + OVERHEAD > there:
         best = "" if config.patience is None else ", twice for --patience,"
+        best += ", twice for --deterministic," if cut else ""
         raise ResourceError(
             f"E and Ep for {words:,} words of dim {config.dim}{best} need {human_bytes(needed)} "
             f"and {human_bytes(OVERHEAD)} for the rest, but {human_bytes(there)} of memory are "

@@ -13,18 +13,22 @@ import numpy as np
 from w2v_sgns.config import RunOptions, TrainConfig
 from w2v_sgns.errors import ConfigError, ResourceError
 from w2v_sgns.training.devices import Device, cuda_device
+from w2v_sgns.training.needs import stripe_count
 from w2v_sgns.training.setup import cpu_backend, settled
 
 if TYPE_CHECKING:
     from w2v_sgns.cluster.start import Nodes
     from w2v_sgns.corpus import Corpus
-    from w2v_sgns.kernels.matrices import Matrix
-    from w2v_sgns.training.backends import Backend
+    from w2v_sgns.training.backends import Backend, HogwildBackend
+    from w2v_sgns.training.batches import BatchBackend
+    from w2v_sgns.training.cuda.backend import CudaBackend
     from w2v_sgns.training.events import Progress
     from w2v_sgns.training.schedule import Schedule
+    from w2v_sgns.training.state import State
 
 __all__ = ["Placement", "asked_device", "placed"]
 
+MOST_DIM = 2048  # a lane's part of a row lies in registers: beyond, compiling takes minutes
 # For --device auto, from measurements of the CPU and an estimate of the GPU: window steps a
 # second of a thread (dim 100, k 5, window 5) and of a stream, and what a GPU needs to begin.
 STEPS_A_THREAD = 600_000
@@ -37,6 +41,7 @@ class Placement:
     """A device and what it is to do; device None: the CPU."""
 
     threads: int
+    stripes: int | None = None  # see needs.stripe_count
     device: Device | None = None
     streams: int = 0
     nodes: Nodes | None = None  # machines of a cluster
@@ -44,25 +49,41 @@ class Placement:
 
     def backend(
         self,
-        E: Matrix,
-        Ep: Matrix,
+        state: State,
         corpus: Corpus,
         config: TrainConfig,
         *,
         window: int | None,
         say: Progress,
     ) -> tuple[Backend, Schedule]:
-        """Return what trains on this corpus, and its learning rates."""
+        """Return what trains the state on this corpus, and its learning rates."""
         if self.nodes is not None:
-            return self.nodes.backend(E, Ep, corpus, say)
+            return self.nodes.backend(state.E, state.Ep, corpus, say)
+        backend, schedule = self._here(state, corpus, config, window)
+        if state.frozen is not None:
+            backend.freeze(state.frozen)
+        return backend, schedule
+
+    def _here(
+        self, state: State, corpus: Corpus, config: TrainConfig, window: int | None
+    ) -> tuple[HogwildBackend | BatchBackend | CudaBackend, Schedule]:
+        """Return what trains on this machine."""
         if self.device is None:
-            return cpu_backend(E, Ep, corpus, config, threads=self.threads, window=window)
+            return cpu_backend(
+                state.E,
+                state.Ep,
+                corpus,
+                config,
+                threads=self.threads,
+                window=window,
+                stripes=self.stripes,
+            )
         from w2v_sgns.training.cuda.backend import CudaBackend
 
         data, schedule = settled(corpus, config)
         backend = CudaBackend(
-            E,
-            Ep,
+            state.E,
+            state.Ep,
             data=data,
             config=config,
             schedule=schedule,
@@ -93,22 +114,31 @@ def asked_device(options: RunOptions, config: TrainConfig) -> Device | None:
         ConfigError: --device cuda for what only the CPU trains.
         ResourceError: --device cuda, and none is usable: one sentence says what is missing.
     """
-    if options.device == "cpu" or options.cluster is not None:
+    if options.device == "cpu" or options.deterministic or options.on_cluster:
         return None
-    if config.in_batches:
-        if options.device == "auto":
-            return None
-        what = f"--objective {config.objective}"
-        instead = "--objective sgns or nce"
-        if not config.without_noise:
-            what, instead = "--shared-noise batch", "--shared-noise window"
-        raise ConfigError(f"{what} trains on the CPU alone: give --device cpu, or {instead}")
+    refusal = _refusal(config)
+    if refusal and options.device == "auto":
+        return None
+    if refusal:
+        raise ConfigError(refusal)
     try:
         return cuda_device()
     except ResourceError:
         if options.device == "auto":
             return None
         raise
+
+
+def _refusal(config: TrainConfig) -> str:
+    """Return why a GPU cannot train this; nothing if it can."""
+    if config.dim > MOST_DIM:
+        return f"--device cuda: at most {MOST_DIM:,} dimensions, not {config.dim}; use --device cpu"
+    if not config.in_batches:
+        return ""
+    what, instead = f"--objective {config.objective}", "--objective sgns or nce"
+    if not config.without_noise:
+        what, instead = "--shared-noise batch", "--shared-noise window"
+    return f"{what} trains on the CPU alone: give --device cpu, or {instead}"
 
 
 def placed(
@@ -124,7 +154,7 @@ def placed(
         return Placement(threads=threads, nodes=nodes)
     if device is None:
         note = "--device auto: the CPU, no GPU can train this" if options.device == "auto" else ""
-        return Placement(threads=threads, note=note)
+        return Placement(threads=threads, stripes=stripe_count(options, config), note=note)
     streams = options.streams or _streams(device, corpus, config)
     what = f"{device.name}, {streams:,} stream{'s' * (streams > 1)} of windows at once"
     if options.device == "auto" and not _is_faster(corpus, config, threads, streams):

@@ -78,7 +78,13 @@ class TerminalProgress:
             for line in stopped_lines(event):
                 self._say(line)
         elif event.phase == "corpus" and event.corpus is not None:
-            for line in header(event.corpus.stats, self.config, event.threads, asked=event.asked):
+            for line in header(
+                event.corpus.stats,
+                self.config,
+                event.threads,
+                asked=event.asked,
+                in_step=event.in_step,
+            ):
                 self._say(line)
 
     def _show(self, event: Event, what: str, text: str) -> None:

@@ -78,6 +78,8 @@ def asked_of(
     `replaces`: the run may replace its output.
     """
     told = {name: value for name, value in asdict(options).items() if name not in MOMENTARY}
+    if options.deterministic and options.threads:  # what was asked, however few there are here
+        threads = options.threads
     return {**told, "threads": threads, "corpus": source.arguments, "replaces": replaces}
 
 
@@ -174,11 +176,30 @@ def _check_options(checkpoint: Checkpoint, options: dict[str, Any]) -> None:
     path, done = checkpoint.path, checkpoint.place["epoch"]
     if options.get("read_vocab") is not None:
         raise ConfigError(f"--read-vocab: {path} has its words already; leave it out")
+    _check_team(checkpoint, options)
     output, last = options.get("output"), options.get("stop_after")
     if output is not None and os.path.realpath(output) == os.path.realpath(path):
         raise ConfigError(f"-o {output}: is the checkpoint itself, which goes at the end")
     if last is not None and last <= done:
         raise ConfigError(f"--stop-after {last}: {path} holds {done} complete epochs already")
+
+
+def _check_team(checkpoint: Checkpoint, options: dict[str, Any]) -> None:
+    """Refuse other threads in step, which would give other vectors than the file says."""
+    asked, path = checkpoint.asked, checkpoint.path
+    in_step = bool(asked.get("deterministic"))
+    if options.get("deterministic", in_step) != in_step:
+        how = "with" if in_step else "without"
+        raise ConfigError(
+            f"--deterministic: {path} was begun {how} it, and it cannot change on the way; start "
+            f"anew with --init {path}"
+        )
+    threads = options.get("threads", asked.get("threads"))
+    if in_step and threads != asked.get("threads"):
+        raise ConfigError(
+            f"--threads {threads}: {path} was begun with --deterministic --threads "
+            f"{asked['threads']}, and its vectors depend on that; leave it out"
+        )
 
 
 def _stored_corpus(checkpoint: Checkpoint) -> list[str]:

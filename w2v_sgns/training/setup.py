@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +35,7 @@ __all__ = [
 
 def cluster_nodes(options: RunOptions, config: TrainConfig) -> AbstractContextManager[Nodes | None]:
     """Return the machines to train on; None in it for this one alone."""
-    if options.cluster is None:
+    if not options.on_cluster:
         return nullcontext()
     from w2v_sgns.cluster.start import Nodes
 
@@ -49,13 +51,18 @@ def cpu_backend(
     threads: int,
     window: int | None,
     held: TokenStore | None = None,
+    stripes: int | None = None,
 ) -> tuple[HogwildBackend | BatchBackend, Schedule]:
     """Return what trains on this corpus, and its learning rates.
 
     `held`: a text to judge by instead, under the corpus's noise and subsampling, at rate zero.
+    `stripes`: see backend_for.
     """
     data, schedule = settled(corpus, config, held)
-    return backend_for(E, Ep, data, config, schedule, threads=threads, window=window), schedule
+    backend = backend_for(
+        E, Ep, data, config, schedule, threads=threads, window=window, stripes=stripes
+    )
+    return backend, schedule
 
 
 def settled(
@@ -80,19 +87,26 @@ def backend_for(
     *,
     threads: int,
     window: int | None,
+    stripes: int | None = None,
 ) -> HogwildBackend | BatchBackend:
-    """Return the backend of the objective: products for the softmaxes and shared noise."""
+    """Return the backend of the objective: products for the softmaxes and shared noise.
+
+    `stripes`: for threads in step (see stripes.py), what their result depends on; None: they race.
+    """
     from w2v_sgns.training.backends import HogwildBackend
     from w2v_sgns.training.batches import SharedNoiseBackend, SoftmaxBackend
     from w2v_sgns.training.inbatch import InBatchBackend
+    from w2v_sgns.training.stripes import StripedBackend
 
-    kind: type[HogwildBackend | BatchBackend] = HogwildBackend
+    kind: Callable[..., HogwildBackend | BatchBackend] = HogwildBackend
     if config.objective == "softmax":
         kind = SoftmaxBackend
     elif config.objective == "inbatch":
         kind = InBatchBackend
     elif config.in_batches:
         kind = SharedNoiseBackend
+    elif stripes is not None and stripes > 1:  # one thread alone has nobody to race with
+        kind = partial(StripedBackend, stripes=stripes)
     return kind(E, Ep, data=data, config=config, schedule=schedule, threads=threads, window=window)
 
 

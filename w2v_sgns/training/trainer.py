@@ -10,24 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from w2v_sgns.config import RunOptions, TrainConfig, parse_size
 from w2v_sgns.errors import CorpusError
 from w2v_sgns.machine import total_memory
 from w2v_sgns.model import Model
-from w2v_sgns.training.checkpoint import checkpoint_path
 from w2v_sgns.training.cost import check_cost, softmax_cost
 from w2v_sgns.training.curve import CurvePlot
 from w2v_sgns.training.events import Event, Progress
 from w2v_sgns.training.holdout import HeldOut, held_note, hold_out_lines
 from w2v_sgns.training.init import Frozen, Given, frozen_rows, read_given
 from w2v_sgns.training.keeper import Keeper
+from w2v_sgns.training.lock import sole_writer
 from w2v_sgns.training.log import JsonLog
 from w2v_sgns.training.needs import (
-    CHECKPOINT,
-    MODEL_OUTPUT,
     check_compiler,
     check_disk,
     check_memory,
@@ -36,6 +33,7 @@ from w2v_sgns.training.needs import (
     window_reach,
 )
 from w2v_sgns.training.placement import Placement, asked_device, placed
+from w2v_sgns.training.places import inputs_of, locked_of, ours_of, outputs_of
 from w2v_sgns.training.resume import Plan, asked_of, check_corpus, planned
 from w2v_sgns.training.run import Run
 from w2v_sgns.training.setup import cluster_nodes, cpu_backend, initial_matrices, output_bias
@@ -45,6 +43,7 @@ from w2v_sgns.training.state import State, Sums
 if TYPE_CHECKING:
     from w2v_sgns.corpus import Corpus
     from w2v_sgns.corpus.source import Source
+    from w2v_sgns.training.devices import Device
 
 __all__ = ["train", "train_plan"]
 
@@ -83,15 +82,28 @@ def train(corpus: Any = None, *, progress: Progress | None = None, **settings: A
 def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
     """Do what :func:`train` says, with the settings already sorted."""
     from w2v_sgns.corpus.inputs import open_source
-    from w2v_sgns.kernels.compile import when_compiling
 
     options, config = plan.options, plan.config
     check_compiler()
     device = asked_device(options, config)
     source = open_source(plan.corpus, config)
-    check_outputs(
-        _outputs(plan), force=options.force, inputs=_inputs(plan, source), ours=_ours(plan)
-    )
+    with sole_writer(locked_of(plan)):
+        check_outputs(
+            outputs_of(plan),
+            force=options.force,
+            inputs=inputs_of(plan, source),
+            ours=ours_of(plan),
+        )
+        return _counted_and_fitted(plan, source, device, progress)
+
+
+def _counted_and_fitted(
+    plan: Plan, source: Source, device: Device | None, progress: Progress | None
+) -> Model:
+    """Read the text, train, save."""
+    from w2v_sgns.kernels.compile import when_compiling
+
+    options, config = plan.options, plan.config
     given = None if plan.checkpoint else read_given(config)
     threads = thread_count(options)
     resumed = plan.checkpoint is not None
@@ -105,7 +117,15 @@ def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
             source, options, say, **_selection(plan, given)
         ) as text,
     ):
-        say(Event(phase="corpus", corpus=text, threads=threads, asked=options.threads))
+        say(
+            Event(
+                phase="corpus",
+                corpus=text,
+                threads=threads,
+                asked=options.threads,
+                in_step=options.deterministic,
+            )
+        )
         check_disk(options.output, len(text.vocabulary), config)
         _save_vocabulary(text, options)
         replaces = options.force or plan.replaces
@@ -114,50 +134,11 @@ def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
         return _fit(text, plan, given, placement, asked, say)
 
 
-def _outputs(plan: Plan) -> dict[str, Path | str | None]:
-    """Return every file that the run will write, under the flag that names it."""
-    options = plan.options
-    outputs: dict[str, Path | str | None] = {
-        MODEL_OUTPUT: options.output,
-        "--save-vocab": options.save_vocab,
-        "--log-json": options.log_json,
-        "--plot": options.plot,
-    }
-    if options.output is not None and plan.checkpoint is None:
-        outputs[CHECKPOINT] = checkpoint_path(options.output)
-    return outputs
-
-
-def _ours(plan: Plan) -> set[str]:
-    """Return the flags of files that a resumed run goes on with, and of what it may replace."""
-    if plan.checkpoint is None:
-        return set()
-    options, asked = plan.options, plan.checkpoint.asked
-    same = {MODEL_OUTPUT} if plan.replaces else set()
-    for flag, path, before in (
-        ("--log-json", options.log_json, asked.get("log_json")),
-        ("--plot", options.plot, asked.get("plot")),
-    ):
-        if path is not None and str(path) == before:
-            same.add(flag)
-    return same
-
-
-def _inputs(plan: Plan, source: Source) -> list[Path | str | None]:
-    """Return every file that the run reads."""
-    if plan.checkpoint is not None:  # which holds all else
-        return [*source.paths, plan.checkpoint.path]
-    config = plan.config
-    named = (config.init, config.freeze, config.keep_words, plan.options.read_vocab)
-    return [*source.paths, *named]
-
-
 def _selection(plan: Plan, given: Given | None) -> dict[str, Any]:
     """Return which words are kept, as keywords of load_corpus."""
     if plan.checkpoint is not None:
         return plan.checkpoint.selection
-    known = {"known": given.vocabulary} if given and plan.config.grow_vocab else {}
-    return selection_of(plan.config) | known
+    return selection_of(plan.config, given)
 
 
 def _once(call: Callable[[], None]) -> Callable[[], None]:
@@ -188,9 +169,10 @@ def counted(
     )
 
 
-def selection_of(config: TrainConfig) -> dict[str, Any]:
-    """Return which words the settings keep, as keywords of load_corpus."""
-    return {
+def selection_of(config: TrainConfig, given: Given | None = None) -> dict[str, Any]:
+    """Return which words the settings keep, as keywords of load_corpus; `given`: of --init."""
+    known = {"known": given.vocabulary} if given and config.grow_vocab else {}
+    return known | {
         "min_count": config.min_count,
         "max_vocab": config.max_vocab,
         "keep_words": config.keep_words,
@@ -218,11 +200,17 @@ def _fit(
     """Allocate, run the epochs that are left, save; return the finite model."""
     config, options, checkpoint = plan.config, plan.options, plan.checkpoint
     window = window_reach(config, corpus.stats.longest_line)
-    check_memory(len(corpus.vocabulary), config)
+    check_memory(len(corpus.vocabulary), config, stripes=placement.stripes)
     held_text = hold_out_lines(corpus, config)
     state, notes = _begun(corpus, plan, given)
     make = partial(
-        cpu_backend, state.E, state.Ep, config=config, threads=placement.threads, window=window
+        cpu_backend,
+        state.E,
+        state.Ep,
+        config=config,
+        threads=placement.threads,
+        window=window,
+        stripes=placement.stripes,
     )
     notes += [*held_note(held_text, config), *_costs(corpus, plan, state, make)]
     for note in (*plan.notes, *_changes(corpus, plan), *notes, placement.note):
@@ -236,13 +224,11 @@ def _fit(
         provenance=placement.added_to(
             checkpoint.model.provenance
             if checkpoint
-            else _provenance(corpus, config, placement.threads)
+            else _provenance(corpus, config, placement.threads, placement.stripes)
         ),
     )
-    backend, schedule = placement.backend(state.E, state.Ep, corpus, config, window=window, say=say)
+    backend, schedule = placement.backend(state, corpus, config, window=window, say=say)
     model.output_bias = state.bias
-    if state.frozen is not None:
-        backend.after_chunk = state.frozen.restore
     held = None
     if held_text is not None:
         held = HeldOut(make(corpus, held=held_text)[0], config.patience)
@@ -346,8 +332,13 @@ def _finish(model: Model, state: State, keeper: Keeper, say: Progress, *, comple
     say(Event(phase="done", path=output if keeper.active else None))
 
 
-def _provenance(corpus: Corpus, config: TrainConfig, threads: int) -> dict[str, Any]:
-    """Return where the vectors come from: no clock, host or absolute path."""
+def _provenance(
+    corpus: Corpus, config: TrainConfig, threads: int, stripes: int | None
+) -> dict[str, Any]:
+    """Return where the vectors come from: no clock, host or absolute path.
+
+    "threads" is what the vectors depend on: those in step are as many as were asked for.
+    """
     from w2v_sgns import __version__
 
     stats = corpus.stats
@@ -362,6 +353,6 @@ def _provenance(corpus: Corpus, config: TrainConfig, threads: int) -> dict[str, 
         "tokens_read": stats.tokens_read,
         "tokens_kept": stats.tokens_kept,
         "types_read": stats.types_read,
-        "threads": threads,
-        "deterministic": threads == 1 or config.in_batches,
+        "threads": stripes or threads,
+        "deterministic": threads == 1 or stripes is not None or config.in_batches,
     }
