@@ -148,4 +148,4 @@ def test_without_mpi4py_one_sentence_names_the_extra(monkeypatch: pytest.MonkeyP
 
 def test_an_address_is_rays() -> None:
     with pytest.raises(ConfigError, match="--engine mpi has none"):
-        train([["a"]], engine="mpi", cluster="auto")
+        train([["a"]], engine="mpi", cluster="here:1")
