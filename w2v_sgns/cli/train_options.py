@@ -235,9 +235,9 @@ Cluster = Annotated[
     str | None,
     option(
         "--cluster",
-        "Train on all machines of this Ray cluster: HOST:PORT, or auto (extra: cluster).",
+        "Train on all machines of this Ray cluster (extra: cluster).",
         panel=RUN,
-        metavar="ADDRESS",
+        metavar="HOST:PORT",
     ),
 ]
 EngineName = Annotated[
