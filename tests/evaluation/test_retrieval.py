@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from w2v_sgns import CorpusError, FormatError, Vocabulary
 from w2v_sgns.evaluation.comparison import compare
+from w2v_sgns.evaluation.questions import Pair
 from w2v_sgns.evaluation.report import document, notes, table
 from w2v_sgns.evaluation.retrieval import (
     QueryDocuments,
@@ -72,16 +73,18 @@ def test_cut_files_are_an_error(tmp_path: Path) -> None:
         holds_texts(path)
 
 
-def naive_ranks(queries: np.ndarray, pool: np.ndarray, own: list[list[int]]) -> list[int]:
+def naive_ranks(
+    queries: np.ndarray, pool: np.ndarray, own: list[list[int]], right: list[list[int]]
+) -> list[int]:
     ranks = []
-    for query, mine in zip(queries.astype(float), own, strict=True):
+    for query, mine, known in zip(queries.astype(float), own, right, strict=True):
         scores = [float(query @ row) if row.any() else -math.inf for row in pool.astype(float)]
         best = max((scores[place] for place in mine), default=-math.inf)
         if not query.any() or best == -math.inf:
             ranks.append(0)
             continue
         ahead = [i for i, s in enumerate(scores) if s >= best - 1e-6]
-        ranks.append(1 + len([i for i in ahead if i not in mine]))
+        ranks.append(1 + len([i for i in ahead if i not in known]))
     return ranks
 
 
@@ -92,7 +95,8 @@ def test_ranks_equal_a_loop(seed: int, questions: int, documents: int) -> None:
     queries = rng.integers(-1, 2, (questions, 3)).astype(np.float32)
     pool = rng.integers(-1, 2, (documents, 3)).astype(np.float32)
     own = [rng.permutation(documents)[: rng.integers(0, 3)].tolist() for _ in range(questions)]
-    assert _ranks(queries, pool, own).tolist() == naive_ranks(queries, pool, own)
+    right = [[*some, *rng.permutation(documents)[: rng.integers(0, 2)].tolist()] for some in own]
+    assert _ranks(queries, pool, own, right).tolist() == naive_ranks(queries, pool, own, right)
 
 
 def asked(queries: list[str], documents: list[str], pool: list[str]) -> RetrievalResult:
@@ -106,6 +110,14 @@ def test_equal_texts_are_right_and_ties_count_against() -> None:
     assert found.ranks.tolist() == [1]
     tied = asked(["cat"], ["cat sat"], ["cat ran", "cat sat"])
     assert tied.ranks.tolist() == [2]
+
+
+def test_other_right_documents_of_a_query_are_left_out() -> None:
+    queries, documents = ["cat", "cat", "dog"], ["cat", "cat sat", "dog"]
+    found = asked(queries, documents, ["cat", "cat sat", "cat sat ran", "dog"])
+    assert found.ranks.tolist() == [1, 1, 1]  # "cat sat" is second to "cat", which is right as well
+    alone = asked(["cat"], ["cat sat"], ["cat", "cat sat"])
+    assert alone.ranks.tolist() == [2]
 
 
 def test_what_cannot_be_found() -> None:
@@ -157,6 +169,34 @@ def test_scored_texts(tmp_path: Path) -> None:
     assert result.spearman == spearman([1, 0, 0, 1], [4.5, 1, 2, 4])
     assert "1 pairs with a text without a known word are left out" in " ".join(notes(result))
     assert int(ask_scored(ENCODER, questions, count_skipped=True).counted.sum()) == 5
+
+
+def test_rounding_is_not_ranked() -> None:
+    """Each text beside itself: the cosines are 1 but for float32's rounding."""
+    rng = np.random.default_rng(1)
+    words = [f"w{number}" for number in range(60)]
+    encoder = Encoder(
+        rng.standard_normal((60, 16)).astype(np.float32), Vocabulary.from_words(words)
+    )
+    texts = [" ".join(words[3 * number : 3 * number + 3]) for number in range(20)]
+    rows = encoder.encode(texts).rows.astype(float)
+    assert len(set((rows * rows).sum(axis=1))) > 1  # there is something to rank
+    pairs = [Pair(text, text, float(number)) for number, text in enumerate(texts)]
+    result = ask_scored(encoder, ScoredTexts("s.tsv", "text pairs", pairs=pairs))
+    assert (result.spearman, result.pearson) == (None, None)
+    assert "undefined (n/a)" in " ".join(notes(result))
+
+
+def test_scores_that_are_not_finite_are_malformed(tmp_path: Path) -> None:
+    path = tmp_path / "sts.tsv"
+    path.write_text("a cat\tthe dog\tnan\na dog\tthe dog\t-inf\nthe cat\ta cat\t3\n")
+    questions = read_text_questions(path)
+    assert isinstance(questions, ScoredTexts)
+    assert ([bad.line for bad in questions.malformed], questions.header) == ([1, 2], None)
+    assert "finite score" in questions.malformed[0].message
+    path.write_text("a cat\tthe dog\tnan\n")
+    with pytest.raises(FormatError, match="no line holds two texts and a finite score"):
+        read_text_questions(path)
 
 
 def test_the_pool_is_given_or_the_files_own(tmp_path: Path) -> None:

@@ -10,7 +10,9 @@ import pytest
 
 from w2v_sgns.kernels import inbatch
 from w2v_sgns.kernels.inbatch import in_batch_blocked
+from w2v_sgns.kernels.known import places
 from w2v_sgns.objectives.inbatch import in_batch, normalized, nt_xent, through_unit
+from w2v_sgns.text.mining import known_right
 
 
 def rows(n: int, d: int = 6, seed: int = 1, length: float = 1.0) -> np.ndarray:
@@ -45,6 +47,28 @@ def test_equals_the_reference(columns: bool, masked: bool, log_q: bool, hard: in
     if log_q:
         options["log_q"] = np.random.default_rng(5).standard_normal(len(Y))
     same(in_batch_blocked(X, Y, **options), in_batch(X, Y, **options))
+
+
+@pytest.mark.usefixtures("tile")
+@pytest.mark.parametrize("columns, hard, seed", [*product([False, True], [0, 7], range(4))])
+def test_what_is_known_to_be_right_is_no_wrong_answer(columns: bool, hard: int, seed: int) -> None:
+    """Queries with several documents, in the batch or only in the file, hard negatives included."""
+    rng = np.random.default_rng(seed)
+    queries, texts = rng.integers(0, 6, 40), rng.integers(0, 14, 40)  # of the whole file
+    X, Y, asked = rows(9), rows(9 + hard, seed=2), queries[:9]
+    ids = np.concatenate([texts[:9], rng.integers(0, 20, hard)])
+    options: dict[str, Any] = {"columns": columns, "log_scale": np.log(20), "ids": ids}
+    whole = known_right(queries, texts)
+    found = in_batch_blocked(X, Y, asked=asked, known=whole, **options)
+    pairs = set(zip(queries.tolist(), texts.tolist(), strict=True))
+    expected = in_batch(X, Y, asked=asked, known=pairs, **options)
+    assert expected.loss != in_batch(X, Y, **options).loss
+    same(found, expected)
+
+
+def test_places_are_stretches_one_after_another() -> None:
+    assert places(np.array([5, 0, 2]), np.array([2, 0, 3])).tolist() == [5, 6, 2, 3, 4]
+    assert places(np.array([], int), np.array([], int)).tolist() == []
 
 
 @pytest.mark.usefixtures("tile")

@@ -135,6 +135,8 @@ def test_gradients_are_those_of_the_loss(
     X, Y = rng.standard_normal((4, 3)), rng.standard_normal((6 if hard else 4, 3))
     options: dict[str, Any] = {"cosine": cosine, "columns": columns}
     options["ids"] = [0, 1, 0, 3, 1, 5][: len(Y)] if masked else None
+    if masked:
+        options |= {"asked": [7, 8, 7, 9], "known": {(8, 5)}}
     options["log_q"] = rng.standard_normal(len(Y))
     found = in_batch(X, Y, log_scale=0.7, **options)
     step = 1e-6
@@ -149,6 +151,24 @@ def test_gradients_are_those_of_the_loss(
             assert (up - down) / (2 * step) == pytest.approx(gradient[place], abs=1e-8)
     up, down = (in_batch(X, Y, log_scale=0.7 + h, **options).loss for h in (step, -step))
     assert (up - down) / (2 * step) == pytest.approx(found.dt, abs=1e-8)
+
+
+def test_a_second_document_of_a_query_is_no_wrong_answer() -> None:
+    """By hand: queries 0 and 1 are equal, and query 2's document is right for them in the file."""
+    rng = np.random.default_rng(4)
+    X, Y = rng.standard_normal((4, 3)), rng.standard_normal((6, 3))
+    known = {(7, 2), (5, 4)}
+    found = in_batch(
+        X, Y, ids=[0, 1, 2, 3, 4, 9], asked=[7, 7, 8, 5], known=known, columns=True, log_scale=0.3
+    )
+    S = np.exp(0.3) * X @ Y.T
+    wrong = {0: [3, 4, 5], 1: [3, 4, 5], 2: [0, 1, 3, 4, 5], 3: [0, 1, 2, 5]}
+    rows = [np.log(np.exp(S[i, [i, *wrong[i]]]).sum()) - S[i, i] for i in range(4)]
+    twins = {0: [2, 3], 1: [2, 3], 2: [3], 3: [0, 1, 2]}  # who else may pick this document
+    columns = [np.log(np.exp(S[[j, *twins[j]], j]).sum()) - S[j, j] for j in range(4)]
+    assert found.rows == pytest.approx(rows)
+    assert found.columns == pytest.approx(columns)
+    assert not np.isclose(found.loss, in_batch(X, Y, columns=True, log_scale=0.3).loss)
 
 
 def expected_gradient(

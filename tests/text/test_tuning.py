@@ -22,6 +22,8 @@ from w2v_sgns import (
     Vectors,
     Vocabulary,
 )
+from w2v_sgns.formats import FormatWarning
+from w2v_sgns.formats.native import write_model
 from w2v_sgns.kernels.pooling import UNKNOWN
 from w2v_sgns.text import Encoder
 from w2v_sgns.text.batches import orders, read_examples, without_some
@@ -141,6 +143,35 @@ def test_the_loss_falls_and_untouched_rows_stay(loss: str, towers: int, optimize
     assert (state.log_scale[0] == -np.float32(math.log(config.first_temperature))) == (
         loss != "clip"
     )
+
+
+@pytest.mark.parametrize("loss", ["dpr", "clip"])
+def test_both_documents_of_a_query_are_right(loss: str) -> None:
+    """Masked, the loss may go below log 2; kept, one document is the other's wrong answer."""
+    words = [f"{kind}{number}" for kind in "qabc" for number in range(12)]
+    texts = PairTexts(
+        [f"q{number}".encode() for number in range(12)] * 2,
+        [f"{kind}{number}".encode() for kind in "ab" for number in range(12)],
+        [b""] * 24,
+    )
+    pairs = read_examples(texts, Tokenizer(Vocabulary.from_words(words), PairConfig()))
+
+    def last(duplicates: str) -> float:
+        config = PairConfig(loss=loss, epochs=60, lr=0.3, duplicates=duplicates)
+        rows = np.random.default_rng(1).standard_normal((48, 8)).astype(np.float32)
+        t = np.array([-math.log(config.first_temperature)], np.float32)
+        return tune(Tables([rows], np.ones(48, np.float32), t), pairs, config)[-1]
+
+    assert last("mask") < 0.1
+    assert last("keep") >= (math.log(2) if loss == "dpr" else math.log(2) / 2)
+
+
+def test_one_query_alone_has_no_wrong_answer(files: Path) -> None:
+    (files / "p.tsv").write_text("a\tb\na\tc\na\td\n")
+    asked = {"model": files / "m.safetensors", "epochs": 1}
+    with pytest.raises(CorpusError, match="all 3 pairs have the same query"):
+        tune_pairs(files / "p.tsv", **asked)
+    tune_pairs(files / "p.tsv", duplicates="keep", **asked)
 
 
 @pytest.mark.parametrize("form", ["official", "ntxent"])
@@ -430,6 +461,29 @@ def test_other_formats_to_begin_with(files: Path) -> None:
     model = tune_pairs(files / "p.tsv", model=files / "v.txt", weights=True, lowercase=True)
     assert model.config.lowercase and not model.Ep.any()
     assert model.E.shape == (3, 2)
+
+
+@pytest.mark.parametrize("side, towers", [("E", 1), ("Ep", 1), ("Ep", 2)])
+def test_a_row_that_is_not_finite_is_refused_before_the_work(
+    files: Path, side: str, towers: int
+) -> None:
+    tables = {"E": table(), "Ep": table()}
+    tables[side][6, 2] = np.nan  # of "g", which stands in no pair
+    story = {"pairs": {"towers": towers}}
+    config = TrainConfig(dim=4)
+    model = Model(**tables, vocabulary=VOCABULARY, config=config, provenance=story)
+    with (files / "nan.safetensors").open("wb") as stream:
+        write_model(stream, model)
+    heard: list[Any] = []
+    with pytest.raises(FormatError, match="row 7, of the word 'g', is not finite"):
+        tune_pairs(
+            files / "p.tsv", model=files / "nan.safetensors", towers=towers, loaded=heard.append
+        )
+    assert not heard
+    (files / "nan.txt").write_text("2 2\na 1 0\nb nan 1\n")
+    refused = pytest.raises(FormatError, match=r"nan\.txt: row 2, of the word 'b'")
+    with pytest.warns(FormatWarning), refused:
+        tune_pairs(files / "p.tsv", model=files / "nan.txt")
 
 
 def test_from_scratch(files: Path) -> None:

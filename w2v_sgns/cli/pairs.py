@@ -86,7 +86,7 @@ def pairs(
         str,
         _option(
             "--duplicates",
-            "Equal documents in a batch: no negatives of each other, or kept.",
+            "Documents known to be right for an equal query: no negatives, or kept.",
             panel=LOSS,
             metavar="mask|keep",
         ),

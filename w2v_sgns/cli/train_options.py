@@ -175,7 +175,7 @@ Deterministic = Annotated[
     bool,
     option(
         "--deterministic",
-        "Threads work in step: the same vectors in every run with so many of them, in up to twice "
+        "Threads work in step: the same vectors in every run with so many of them, in about twice "
         "the time.",
         panel=RUN,
     ),

@@ -44,7 +44,7 @@ class PairConfig(TextOptions):
     towers: int = 1  # 2: queries and documents have tables of their own
     weights: bool = False  # learn a weight a word, from smooth inverse frequency on
     mine: int = 0  # hard negatives a query, searched anew before every epoch
-    duplicates: str = "mask"  # equal documents in a batch: mask, or keep as negatives
+    duplicates: str = "mask"  # known right documents of an equal query: mask, or keep
     logq: bool = False  # subtract the log of how often a document is drawn
     form: str = "official"  # of simcse-unsup; or ntxent
     dropout: float | None = None  # share of words left out of each text; None: 0, unsup 0.1

@@ -1,7 +1,9 @@
 """Texts judged: does a query find its document among a pool, and do cosines follow people's scores.
 
 Files of texts are told from files of words by their lines: tabs, and blanks inside the fields. A
-document of the pool with the very text of the right one counts as right. Ties count against.
+document of the pool with the very text of the right one counts as right. Where a query stands in
+several lines, the right documents of its other lines are left out of a line's ranking: they are not
+wrong. Ties count against.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ CUT = 10  # of MRR and nDCG: documents behind it count nothing
 HEAD_BYTES = 1 << 16
 LINES_LOOKED_AT = 200
 BLOCK_BYTES = 1 << 26  # of scores
-TIE = 1e-6  # cosines as near as this are a tie: float32 products
+TIE_DIGITS = 6  # cosines equal to so many digits are a tie: rows are float32
+TIE = 10.0**-TIE_DIGITS
 SCORED, PAIRED = "scored", "paired"
 
 
@@ -140,7 +143,7 @@ def _line_kind(line: bytes) -> str | None:
     fields = [part.strip() for part in line.split(b"\t")]
     if not len(fields) >= 2 or not any(b" " in part for part in fields[:2]):
         return None
-    return SCORED if len(fields) > 2 and _number(fields[2]) is not None else PAIRED
+    return SCORED if len(fields) > 2 and _score(fields[2]) is not None else PAIRED
 
 
 def read_text_questions(path: Path | str, pool: Sequence[Path | str] = ()) -> Questions:
@@ -181,25 +184,25 @@ def _read_scored(path: Path) -> ScoredTexts:
     for lines in whole_lines(open_paths([path], TextOptions())):
         for number, line in enumerate(lines.data.split(b"\n")[:-1], start=lines.first):
             fields = [part.strip() for part in line.split(b"\t")]
-            score = _number(fields[2]) if len(fields) > 2 else None
-            if score is not None and fields[0] and fields[1]:
+            score = _score(fields[2]) if len(fields) > 2 else None
+            if score is not None and np.isfinite(score) and fields[0] and fields[1]:
                 pairs.append(Pair(decode_word(fields[0]), decode_word(fields[1]), score))
-            elif number == 1 and len(fields) > 2:
+            elif number == 1 and len(fields) > 2 and score is None:
                 header = f"{path}:1"
             elif line.strip():
-                message = "needed: two texts and a score, tabs between"
+                message = "needed: two texts and a finite score, tabs between"
                 malformed.append(Malformed(str(path), number, message))
     if not pairs:
-        raise FormatError(f"{path}: no line holds two texts and a score, tabs between")
+        raise FormatError(f"{path}: no line holds two texts and a finite score, tabs between")
     return ScoredTexts(str(path), "text pairs", malformed, header, pairs=pairs)
 
 
-def _number(field: bytes) -> float | None:
+def _score(field: bytes) -> float | None:
+    """Return a number, which may be NaN or infinite; None where there is none."""
     try:
-        value = float(field)
+        return float(field)
     except ValueError:
         return None
-    return value if np.isfinite(value) else None
 
 
 def ask_scored(
@@ -207,11 +210,13 @@ def ask_scored(
 ) -> SimilarityResult:
     """Compare the cosines of texts, both as queries, with people's scores.
 
-    Pairs with a text without a direction are left out, or count with cosine 0.
+    Pairs with a text without a direction are left out, or count with cosine 0. Cosines are rounded
+    to six decimals: what is beyond is the rows' rounding, which must not be ranked.
     """
     first = encoder.encode([pair.first for pair in questions.pairs]).rows
     second = encoder.encode([pair.second for pair in questions.pairs]).rows
     cosines = np.einsum("ij,ij->i", first, second, dtype=np.float64).clip(-1, 1)
+    cosines = cosines.round(TIE_DIGITS)
     directed = first.any(axis=1) & second.any(axis=1)
     cosines[~directed] = 0.0 if count_skipped else np.nan
     words = len(encoder.vocabulary)
@@ -238,7 +243,10 @@ def ask_documents(encoder: Encoder, questions: QueryDocuments) -> RetrievalResul
     for place, text in enumerate(questions.pool):
         places.setdefault(text, []).append(place)
     own = [places.get(text, []) for text in questions.documents]
-    ranks = _ranks(queries, pool, own)
+    right: dict[bytes, set[int]] = {}
+    for query, some in zip(questions.queries, own, strict=True):
+        right.setdefault(query, set()).update(some)
+    ranks = _ranks(queries, pool, own, [list(right[query]) for query in questions.queries])
     absent = sum(not some for some in own)
     return RetrievalResult(
         questions,
@@ -251,9 +259,15 @@ def ask_documents(encoder: Encoder, questions: QueryDocuments) -> RetrievalResul
 
 
 def _ranks(
-    queries: NDArray[np.float32], pool: NDArray[np.float32], own: Sequence[Sequence[int]]
+    queries: NDArray[np.float32],
+    pool: NDArray[np.float32],
+    own: Sequence[Sequence[int]],
+    right: Sequence[Sequence[int]],
 ) -> NDArray[np.int64]:
-    """Return the rank of the best of each query's own documents; 0 where it has none."""
+    """Return the rank of the best of each query's own documents; 0 where it has none.
+
+    `right` are the own ones and others that do not count against it.
+    """
     ranks = np.zeros(len(queries), np.int64)
     height = max(1, BLOCK_BYTES // (4 * max(1, len(pool))))
     zero = ~pool.any(axis=1)
@@ -265,8 +279,8 @@ def _ranks(
             mine = list(own[place])
             best = row[mine].max() if mine else -np.inf
             if np.isfinite(best) and block[place - start].any():
-                others = int((row >= best - TIE).sum()) - int((row[mine] >= best - TIE).sum())
-                ranks[place] = 1 + others
+                row[list(right[place])] = -np.inf
+                ranks[place] = 1 + int((row >= best - TIE).sum())
     return ranks
 
 

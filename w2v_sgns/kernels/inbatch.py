@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from w2v_sgns.kernels.known import Known
 from w2v_sgns.kernels.shared import add_rows
 
 __all__ = ["Blocked", "in_batch_blocked", "in_batch_step"]
@@ -36,6 +37,8 @@ def in_batch_blocked(
     log_scale=0.0,
     columns=False,
     ids=None,
+    asked=None,
+    known=None,
     log_q=None,
     right=None,
     without_self=False,
@@ -47,12 +50,18 @@ def in_batch_blocked(
         Y: candidates.
         log_scale: t of the factor e^t.
         columns: the first N candidates choose among the queries too; half the loss each.
-        ids: (M,) equal numbers for equal texts; copies of a query's own candidate are masked.
+        ids: (M,) equal numbers for equal texts; copies of a query's own candidate are masked, in
+            both directions.
+        asked: (N,) equal numbers for equal queries.
+        known: offsets and numbers of texts by query number (see known.py): with `ids` and
+            `asked`, all that is right for an equal query is masked.
         log_q: (M,) subtracted from the logits.
         right: (N,) each query's candidate; its own number if not given.
         without_self: query i may not choose candidate i (NT-Xent: X is Y).
     """
-    batch = _Batch(X, Y, log_scale, columns, ids, log_q, right, without_self)
+    right = np.arange(len(X)) if right is None else right
+    masked = None if ids is None else Known(ids, right, asked, known)
+    batch = _Batch(X, Y, log_scale, columns, masked, log_q, right, without_self)
     batch.sum_up()
     return batch.gradients()
 
@@ -78,17 +87,12 @@ def in_batch_step(E, Ep, centers, targets, lr) -> float:
 
 
 class _Batch:
-    def __init__(self, X, Y, log_scale, columns, ids, log_q, right, without_self):
+    def __init__(self, X, Y, log_scale, columns, masked, log_q, right, without_self):
         self.X, self.Y, self.columns = X, Y, columns
         self.scale = float(np.exp(log_scale))
         self.scaled = X * np.float32(self.scale)
         self.log_q = None if log_q is None else log_q.astype(np.float32)
-        self.right = np.arange(len(X)) if right is None else right
-        self.ids = ids
-        self.without_self = without_self
-        if ids is not None:
-            _, number, counts = np.unique(ids, return_inverse=True, return_counts=True)
-            self.copied = counts[number] > 1  # which candidates have a twin at all
+        self.right, self.masked, self.without_self = right, masked, without_self
         self.bounded = self._bound() <= SAFE
         self.row_sums, self.column_sums = _Sums(len(X)), _Sums(len(X))
         self.tile = np.empty((ROWS, COLUMNS), np.float32)
@@ -115,22 +119,12 @@ class _Batch:
         np.matmul(self.scaled[rows], self.Y[part].T, out=out)
         if self.log_q is not None:
             out -= self.log_q[part]
-        if self.ids is not None:
-            self._mask_copies(out, rows, part)
+        if self.masked is not None:
+            out[self.masked.cells(rows, part)] = -np.inf
         if self.without_self:
             both = np.arange(max(rows.start, part.start), min(rows.stop, part.stop))
             out[both - rows.start, both - part.start] = -np.inf
         return out
-
-    def _mask_copies(self, out, rows, part):
-        """Mask the cells of a tile whose candidate equals the row's own, but not the own one."""
-        some = np.flatnonzero(self.copied[part])
-        where = np.flatnonzero(self.copied[self.right[rows]])
-        if len(some) and len(where):
-            same = self.ids[self.right[rows][where]][:, None] == self.ids[part][some]
-            same &= self.right[rows][where, None] != some + part.start
-            i, j = np.nonzero(same)
-            out[where[i], some[j]] = -np.inf
 
     def has_columns(self, part):
         return self.columns and part.stop <= len(self.X)

@@ -12,12 +12,15 @@ With cosine, X and Y are first scaled to length 1: x̂ = x/|x|, dx = (dx̂ − (
 DPR (Karpukhin et al. 2020) is rows with dot products; CLIP (Radford et al. 2021) rows and columns
 with cosine and a learned t, e^t at most 100; SimCSE (Gao et al. 2021) rows with cosine and
 e^t = 1/τ. A batch of other queries' documents is not *known* to be negative: `ids` masks copies of
-the own document. A rotation of the batch's documents brings nothing: each would stand in a row
-twice, which adds log 2 to the loss and leaves the gradient as it is. No speed here.
+the own document, `asked` and `known` all that is known to be right for an equal query: no query
+picks against its own documents, no document against an equal query. A rotation of the batch's
+documents brings nothing: each would stand in a row twice, which adds log 2 to the loss and leaves
+the gradient as it is. No speed here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -49,6 +52,8 @@ def in_batch(
     cosine: bool = False,
     columns: bool = False,
     ids: npt.ArrayLike | None = None,
+    asked: npt.ArrayLike | None = None,
+    known: Collection[tuple[int, int]] | None = None,
     log_q: npt.ArrayLike | None = None,
 ) -> InBatch:
     """Return loss and gradients of N queries (N, d) against M candidates (M, d).
@@ -60,6 +65,8 @@ def in_batch(
         cosine: scale both to length 1 first; a zero row stays zero.
         columns: the documents choose among the queries as well.
         ids: (M,) equal numbers for equal texts; copies of a query's own document are then masked.
+        asked: (N,) equal numbers for equal queries; None: all differ.
+        known: (number of a query, number of a text) that belong together outside the batch.
         log_q: (M,) subtracted from the logits: log of how often each candidate is drawn.
     """
     X, Y = np.asarray(X, np.float64), np.asarray(Y, np.float64)
@@ -68,8 +75,7 @@ def in_batch(
     S = np.exp(log_scale) * (A @ B.T)
     R = S - (0.0 if log_q is None else np.asarray(log_q, np.float64)[None, :])
     if ids is not None:
-        ids = np.asarray(ids)
-        masked = ids[:N, None] == ids[None, :]
+        masked = _known(np.arange(N) if asked is None else asked, ids, known or ())
         masked[np.arange(N), np.arange(N)] = False
         R[masked] = -np.inf
     rows, dR = _softmax(R, np.arange(N))
@@ -119,6 +125,15 @@ def through_unit(X: Matrix, dU: Matrix) -> Matrix:
     U = normalized(X)
     along = (dU * U).sum(axis=1, keepdims=True) * U
     return np.asarray(np.where(lengths > 0, (dU - along) / np.where(lengths > 0, lengths, 1.0), 0))
+
+
+def _known(
+    asked: npt.ArrayLike, ids: npt.ArrayLike, known: Collection[tuple[int, int]]
+) -> npt.NDArray[np.bool_]:
+    """Return which candidate is known to be right for which query, (N, M)."""
+    queries, texts = np.asarray(asked).tolist(), np.asarray(ids).tolist()
+    all_known = {*known, *zip(queries, texts, strict=False)}  # hard negatives have no query
+    return np.array([[(query, text) in all_known for text in texts] for query in queries])
 
 
 def _softmax(R: Matrix, labels: npt.NDArray[np.int64]) -> tuple[Matrix, Matrix]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from w2v_sgns.errors import CorpusError
 from w2v_sgns.kernels.pooling import UNKNOWN
+from w2v_sgns.text.mining import known_right
 from w2v_sgns.text.pairs import PairTexts, numbered
 from w2v_sgns.text.tokens import Tokenizer, Tokens, joined
 
@@ -44,6 +46,11 @@ class Examples:
 
     def __len__(self) -> int:
         return len(self.asked)
+
+    @cached_property
+    def known(self) -> tuple[Ids, Ids]:
+        """Offsets by query number, and the documents that are right for each."""
+        return known_right(self.asked, self.right)
 
     def candidates(self, some: Ids) -> Ids:
         """Return the documents of some pairs, then their hard negatives, each once."""

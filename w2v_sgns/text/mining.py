@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["mine"]
+__all__ = ["known_right", "mine"]
 
 BLOCK_BYTES = 1 << 26  # of scores
 
@@ -32,7 +32,7 @@ def mine(
         right: (n,) the document of each query.
         count: documents a query.
     """
-    known_of, known = _groups(asked, right)
+    known_of, known = known_right(asked, right)
     height = max(1, BLOCK_BYTES // (4 * max(1, len(documents))))
     most = min(count, len(documents))
     found = np.full((len(queries), count), -1, np.int64)
@@ -52,8 +52,8 @@ def mine(
     return found
 
 
-def _groups(asked: Ids, right: Ids) -> tuple[Ids, Ids]:
-    """Return offsets by query number and the right documents of each."""
+def known_right(asked: Ids, right: Ids) -> tuple[Ids, Ids]:
+    """Return offsets by query number, and the right documents of each one after another."""
     order = np.argsort(asked, kind="stable")
     counts = np.bincount(asked, minlength=int(asked.max(initial=-1)) + 1)
     return np.concatenate([[0], np.cumsum(counts)]), right[order]

@@ -16,7 +16,7 @@ from w2v_sgns.corpus.inputs import open_paths
 from w2v_sgns.corpus.load import load_corpus
 from w2v_sgns.corpus.source import Source
 from w2v_sgns.corpus.vocabulary import Vocabulary
-from w2v_sgns.errors import ConfigError, FormatError
+from w2v_sgns.errors import ConfigError, CorpusError, FormatError
 from w2v_sgns.evaluation.questions import Malformed
 from w2v_sgns.formats import describe, load_model
 from w2v_sgns.formats.atomic import check_writable
@@ -32,6 +32,7 @@ from w2v_sgns.text.tuning import Tables, Tell, check_memory, tune
 __all__ = ["Loaded", "tune_pairs"]
 
 MODEL = (".safetensors",)  # weights and scale have no place in other formats
+BLOCK_ROWS = 1 << 14
 MEMORY = 1 << 30  # bytes of token ids while words are counted
 
 Matrix = NDArray[np.float32]
@@ -103,6 +104,7 @@ def tune_pairs(
     start = _from_scratch(texts, source, config) if model is None else _opened(model, config)
     tokenizer = Tokenizer(start.vocabulary, start.text)
     examples = read_examples(texts, tokenizer)
+    _refuse_one_query(examples, config)
     if loaded is not None:
         notes = tuple(_notes(texts, config))
         loaded(Loaded(texts, examples, len(start.vocabulary), start.rows[0].shape[1], notes))
@@ -113,6 +115,17 @@ def tune_pairs(
     if output is not None:
         made.save(output, force=force)
     return made
+
+
+def _refuse_one_query(examples: Examples, config: PairConfig) -> None:
+    """Refuse pairs of a single query: where its documents are all right, none is wrong."""
+    hard = examples.wrong.size or config.mine
+    several = (examples.asked != examples.asked[0]).any()
+    if config.duplicates == "mask" and not (several or hard or config.unsupervised):
+        raise CorpusError(
+            f"all {len(examples):,} pairs have the same query, so every document is a right one; "
+            "give pairs of other queries or hard negatives (a third column), or --duplicates keep"
+        )
 
 
 def _notes(texts: PairTexts, config: PairConfig) -> list[str]:
@@ -181,6 +194,18 @@ class _Start:
         )
 
 
+def _refuse_rows(path: Path | str, table: Matrix, vocabulary: Vocabulary) -> None:
+    """Refuse rows that are not finite: no loss of a batch with such a word is."""
+    for first in range(0, len(table), BLOCK_ROWS):
+        bad = np.flatnonzero(~np.isfinite(table[first : first + BLOCK_ROWS]).all(axis=1))
+        if len(bad):
+            row = first + int(bad[0])
+            raise FormatError(
+                f"{path}: row {row + 1:,}, of the word {vocabulary.word(row)!a:.80}, is not "
+                "finite; needed: finite numbers; leave the word out: w2v export --words FILE"
+            )
+
+
 def _opened(path: Path | str, config: PairConfig) -> _Start:
     """Open the vectors to begin with; a tuned model goes on from its weights and towers."""
     refuse_pipe(path)
@@ -189,8 +214,9 @@ def _opened(path: Path | str, config: PairConfig) -> _Start:
     encoder = Encoder.load(path, text=text)
     if encoder.towers > config.towers:
         raise FormatError(f"{path}: has two towers; give --towers 2 to go on with both")
+    rows = [encoder.query] if encoder.towers == 1 else [encoder.query, encoder.document]
     start = _Start(
-        [encoder.query] if encoder.towers == 1 else [encoder.query, encoder.document],
+        rows,
         encoder.vocabulary,
         text,
         log_scale=encoder.log_scale,
@@ -199,6 +225,8 @@ def _opened(path: Path | str, config: PairConfig) -> _Start:
         start.weights = encoder.weights
     if {"input", "output"} <= set(about.tensors):
         start.model = load_model(path)
+    for table in (*rows, *([start.model.Ep] if start.model else [])):
+        _refuse_rows(path, table, start.vocabulary)
     return start
 
 

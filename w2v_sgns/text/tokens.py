@@ -12,6 +12,7 @@ from w2v_sgns.config import TextOptions
 from w2v_sgns.corpus.normalize import normalizer
 from w2v_sgns.corpus.table import WordTable
 from w2v_sgns.corpus.vocabulary import Vocabulary
+from w2v_sgns.kernels.known import places
 from w2v_sgns.kernels.pooling import UNKNOWN
 
 __all__ = ["Tokenizer", "Tokens", "joined"]
@@ -37,8 +38,7 @@ class Tokens(NamedTuple):
         """Return the tokens of these texts, in this order, one after another."""
         starts, lengths = self.offsets[texts], self.offsets[texts + 1] - self.offsets[texts]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
-        places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
-        return Tokens(self.ids[places], offsets)
+        return Tokens(self.ids[places(starts, lengths)], offsets)
 
     def keep(self, kept: NDArray[np.bool_]) -> Tokens:
         """Return the texts without the tokens that are not `kept` (one flag a token)."""

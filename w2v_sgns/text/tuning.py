@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,24 +163,30 @@ class _Tuner:
         )
         units = [one.unit if self.config.similarity == "cosine" else one.means for one in texts]
         X, Y = _split(units, len(some))
-        masked = ids if self.config.duplicates == "mask" else None
+        masked = self._masked(examples, some, ids)
         found = self._loss(X, Y, masked, None if log_q is None else log_q[ids])
         if not abs(found.loss) < NOISE:
             self._send_back(texts, found, lr)
         return found.loss
 
+    def _masked(
+        self, examples: Examples, some: NDArray[np.int64], ids: NDArray[np.int64]
+    ) -> dict[str, Any]:
+        """Return what tells the loss which candidates are no wrong answers."""
+        if self.config.duplicates == "keep":
+            return {}
+        if self.config.unsupervised:
+            return {"ids": ids}
+        return {"ids": ids, "asked": examples.asked[some], "known": examples.known}
+
     def _loss(
-        self,
-        X: Matrix,
-        Y: Matrix,
-        ids: NDArray[np.int64] | None,
-        log_q: NDArray[np.float32] | None,
+        self, X: Matrix, Y: Matrix, masked: dict[str, Any], log_q: NDArray[np.float32] | None
     ) -> Blocked:
         t = float(self.tables.log_scale[0])
         if self.config.unsupervised and self.config.form == "ntxent":
-            return _views(X, Y, t, ids)
+            return _views(X, Y, t, masked.get("ids"))
         columns = self.config.loss == "clip"
-        return in_batch_blocked(X, Y, log_scale=t, columns=columns, ids=ids, log_q=log_q)
+        return in_batch_blocked(X, Y, log_scale=t, columns=columns, log_q=log_q, **masked)
 
     def _send_back(self, texts: Sequence[_Texts], found: Blocked, lr: float) -> None:
         """Change rows, weights and scale; all gradients are at the old values."""
