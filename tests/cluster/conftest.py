@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from w2v_sgns.cluster import backend as rounds
+from w2v_sgns.cluster import slow
 from w2v_sgns.cluster.backend import ClusterBackend
 from w2v_sgns.cluster.local import LocalEngine
 from w2v_sgns.cluster.node import Node, Settings
@@ -98,7 +98,7 @@ class Runs:
 def patient() -> Iterator[None]:
     """On a busy machine any thread may wait for seconds: no node is slow but where it is meant."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds, "LEAST_PATIENCE", 600.0)
+        patch.setattr(slow, "LEAST_PATIENCE", 600.0)
         yield
 
 

@@ -15,6 +15,11 @@ CHUNK = 16_384
 EQUAL = dict.fromkeys(range(4), 100.0)  # tokens a second
 
 
+@pytest.fixture(autouse=True)
+def usual(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slow, "LEAST_PATIENCE", 1.0)
+
+
 def test_a_larger_share_may_take_longer() -> None:
     watched = Slow({0: 1000, 1: 10_000}, EQUAL)
     assert watched.found(frozenset({0}), 10.0) == []
