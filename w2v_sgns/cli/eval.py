@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate"]
 
+CASE, METHOD, AT = "match", "add", 1  # unless given
 MOST_LINES = 20  # malformed lines listed; --json has all
 
 
@@ -59,13 +60,13 @@ def evaluate(
         typer.Option(
             "--case", metavar="exact|fold|match", help="match: as written, else without case."
         ),
-    ] = "match",
+    ] = CASE,
     method: Annotated[
         str, typer.Option("--method", metavar="add|mul", help="3CosAdd or 3CosMul.")
-    ] = "add",
+    ] = METHOD,
     at: Annotated[
         int, typer.Option("--at", metavar="K", help="Right if among the first K answers.")
-    ] = 1,
+    ] = AT,
     count_skipped: Annotated[
         bool,
         typer.Option(
@@ -194,14 +195,24 @@ class _Judge:
         from w2v_sgns.evaluation.retrieval import ScoredTexts, ask_documents, ask_scored
         from w2v_sgns.text import Encoder
 
-        if self.restrict is not None or self.shared:
-            raise typer.BadParameter("--restrict and --shared-vocabulary are for words, not texts")
+        self._refuse_options_of_words()
         if self._encoders is None:
             self._encoders = [Encoder.load(path) for path in self.paths]
         if isinstance(questions, ScoredTexts):
             skipped = bool(self.options["count_skipped"])
             return [ask_scored(one, questions, count_skipped=skipped) for one in self._encoders]
         return [ask_documents(one, questions) for one in self._encoders]
+
+    def _refuse_options_of_words(self) -> None:
+        given = {
+            "--restrict": self.restrict is not None,
+            "--shared-vocabulary": self.shared,
+            "--case": self.options["case"] != CASE,
+            "--method": self.analogy_options["method"] != METHOD,
+            "--at": self.analogy_options["at"] != AT,
+        }
+        for flag in (flag for flag, is_given in given.items() if is_given):
+            raise typer.BadParameter(f"{flag} is for words, not texts: leave it out")
 
     def _models(self, restrict: int) -> list[Vectors]:
         if not self.shared:

@@ -37,6 +37,7 @@ __all__ = [
     "ask_scored",
     "holds_texts",
     "read_text_questions",
+    "refuse_texts",
 ]
 
 DEPTHS = (1, 5, 10, 100)  # of recall
@@ -136,6 +137,16 @@ def holds_texts(path: Path | str) -> str | None:
     if texts * 2 <= sum(votes.values()):
         return None
     return SCORED if votes[SCORED] > votes[PAIRED] else PAIRED
+
+
+def refuse_texts(path: Path | str) -> None:
+    """Refuse a file of texts where words are asked.
+
+    Raises:
+        FormatError: it holds texts, or cannot be read.
+    """
+    if holds_texts(path):
+        raise FormatError(f"{path}: holds texts; needed: analogies, or word pairs with scores")
 
 
 def _line_kind(line: bytes) -> str | None:
