@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from w2v_sgns.cluster import backend as rounds
 from w2v_sgns.cluster.backend import ClusterBackend
 from w2v_sgns.cluster.local import LocalEngine
 from w2v_sgns.cluster.node import Node, Settings
@@ -82,6 +84,14 @@ class Runs:
             engine.close()
         E, Ep = backend.matrices
         return Ran(E, Ep, backend, self.notes, totals)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patient() -> Iterator[None]:
+    """On a busy machine any thread may wait for seconds: no node is slow but where it is meant."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rounds, "LEAST_PATIENCE", 600.0)
+        yield
 
 
 @pytest.fixture(scope="session")

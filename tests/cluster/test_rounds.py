@@ -274,6 +274,7 @@ def test_a_slow_node_ends_its_round_where_it_is(runs: Any, monkeypatch: pytest.M
                 self._stop = False
                 while not self._stop:  # for ever, if nobody asked it to end
                     time.sleep(0.01)
+                monkeypatch.setattr(rounds, "LEAST_PATIENCE", 600.0)
                 return super().train(epoch, first, first)
             return super().train(epoch, first, end)
 

@@ -118,10 +118,11 @@ def test_without_ray_one_sentence_names_the_extra(
     monkeypatch: pytest.MonkeyPatch, text: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.setattr(ray, "_check_address", lambda address: None)
     with pytest.raises(
         ResourceError, match=r"^--cluster needs Ray: pip install 'w2v-sgns\[cluster\]'"
     ):
-        train(text, cluster="auto")
+        train(text, cluster="here:1")
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1:99999", "no-such-host.invalid:80"])
@@ -130,6 +131,7 @@ def test_an_address_that_nobody_answers_is_told_at_once(text: Path, address: str
         train(text, cluster=address)
 
 
-def test_client_addresses_are_refused(text: Path) -> None:
-    with pytest.raises(ConfigError, match="needed: HOST:PORT or auto"):
-        train(text, cluster="ray://127.0.0.1:10001")
+@pytest.mark.parametrize("address", ["ray://127.0.0.1:10001", "auto", "host", "host:x", ":1", ""])
+def test_other_addresses_are_refused(text: Path, address: str) -> None:
+    with pytest.raises(ConfigError, match="needed: HOST:PORT"):
+        train(text, cluster=address)

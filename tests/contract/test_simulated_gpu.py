@@ -75,7 +75,8 @@ def test_training_on_the_gpu_is_training_on_the_cpu(tmp_path: Path) -> None:
     options = (*SMALL, "--epochs", "1", "--threads", "1", "--holdout", "0.4")
     run(tmp_path / "cpu", *options)
     said = run(tmp_path / "cuda", *options, "--device", "cuda")
-    assert "trains on Numba's CUDA simulator, 1 stream of windows at once" in said
+    assert "on Numba's CUDA simulator, 1 stream of windows at once" in said
+    assert "            1 stream on a GPU\n" in said
     here, there = (Model.load(tmp_path / name / "m.safetensors") for name in ("cpu", "cuda"))
     assert distance((there.E, there.Ep), (here.E, here.Ep)) < EXACT
     assert there.history[0]["loss"] == pytest.approx(here.history[0]["loss"], rel=1e-5)

@@ -19,7 +19,7 @@ from w2v_sgns.training.checkpoint import checkpoint_path
 from w2v_sgns.training.events import Event
 from w2v_sgns.training.header import _threads
 from w2v_sgns.training.keeper import Keeper
-from w2v_sgns.training.pace import FIRST, Pace
+from w2v_sgns.training.pace import MOST, Pace
 
 SETTINGS: dict[str, Any] = {"dim": 24, "epochs": 2, "deterministic": True, "threads": 2}
 
@@ -226,17 +226,30 @@ def test_what_is_refused_and_said() -> None:
     assert _threads(2, 0, in_step=False, same=False).endswith("results vary a little between runs")
 
 
+def ways(pace: Pace, chunks: int, *, together: float, alone: float) -> list[bool]:
+    taken = []
+    for _ in range(chunks):
+        taken.append(pace.together)
+        pace.took(together if pace.together else alone)
+    return taken
+
+
 def test_the_pace_follows_what_is_faster() -> None:
     pace = Pace()
-    ways = []
-    for _ in range(400):
-        ways.append(pace.together)
-        pace.took(1.0 if pace.together else 5.0)
-    assert ways.count(False) < 8, "trials become rare"
-    ways = []
-    for _ in range(3 * 400):
-        ways.append(pace.together)
-        pace.took(100.0 if pace.together else 5.0)
-    assert ways[-1] is False
-    assert ways[-200:].count(True) < 5
-    assert FIRST < 400
+    assert ways(pace, 400, together=1, alone=5).count(False) < 30, "trials become rare"
+    taken = ways(pace, 1200, together=100, alone=5)
+    assert taken[-200:].count(True) < 20
+    assert ways(pace, 40_000, together=100, alone=5).count(True) < 60
+    assert True in ways(pace, 3 * MOST, together=1, alone=5), "and never end"
+    assert ways(pace, 3 * MOST, together=1, alone=5).count(True) > 2 * MOST
+
+
+def test_a_trial_is_judged_when_it_is_warm() -> None:
+    """The first chunks after a change are slow, whichever way is the faster one."""
+    pace, before = Pace(), True
+    taken = []
+    for _ in range(200):
+        cold, before = pace.together is not before, pace.together
+        taken.append(pace.together)
+        pace.took(9 if cold else 2 if pace.together else 1)
+    assert taken[-100:].count(False) > 80

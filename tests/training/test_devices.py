@@ -165,7 +165,7 @@ def test_auto_takes_the_gpu_where_it_is_expected_to_be_faster() -> None:
     assert "the CPU, faster here than Some GPU" in here.note
     there = placement.placed(GPU, options, large, TrainConfig(), 2)
     assert (there.device, there.streams) == (GPU, 528)
-    assert there.note == "trains on Some GPU, 528 streams of windows at once"
+    assert there.note == "on Some GPU, 528 streams of windows at once; compiles first"
     nowhere = placement.placed(None, options, large, TrainConfig(), 2)
     assert nowhere.device is None
     assert "no GPU can train this" in nowhere.note

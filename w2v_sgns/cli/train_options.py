@@ -175,7 +175,7 @@ Deterministic = Annotated[
     bool,
     option(
         "--deterministic",
-        "Threads work in step: the same vectors in every run with so many of them, in up to twice "
+        "Threads work in step: the same vectors in every run with so many of them, in about twice "
         "the time.",
         panel=RUN,
     ),
@@ -235,9 +235,9 @@ Cluster = Annotated[
     str | None,
     option(
         "--cluster",
-        "Train on all machines of this Ray cluster: HOST:PORT, or auto (extra: cluster).",
+        "Train on all machines of this Ray cluster (extra: cluster).",
         panel=RUN,
-        metavar="ADDRESS",
+        metavar="HOST:PORT",
     ),
 ]
 EngineName = Annotated[

@@ -231,12 +231,11 @@ def _check_address(address: str) -> None:
         ConfigError: nobody answers.
     """
     host, _, port = address.rpartition(":")
-    if "://" in address:
+    if "://" in address or not (host and port.isdecimal()):
         raise ConfigError(
-            f"--cluster {address}: needed: HOST:PORT or auto; run w2v on a machine of the cluster"
+            f"--cluster {address}: needed: HOST:PORT, the address that `ray start --head` names; "
+            "run w2v on a machine of the cluster"
         )
-    if not (host and port.isdecimal()):
-        return  # auto, and what Ray refuses at once
     try:
         socket.create_connection((host.strip("[]"), int(port)), KNOCK).close()
     except (OSError, OverflowError) as error:

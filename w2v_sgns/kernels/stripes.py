@@ -54,6 +54,7 @@ RING = 4  # blocks whose lists and scores are kept: one thread may be a block ah
 BLOCK_BYTES = 1 << 20  # of scores of one block in one stripe, at most, where that is a window
 LINE = 64  # bytes of a cache line
 PAGE = 4096  # bytes that no processor looks beyond when it guesses what is read next
+APART = 80  # floats: blocks of scores at one place of their pages would push each other out
 
 
 class Team(NamedTuple):
@@ -97,7 +98,7 @@ def team(
     stripes = len(columns) - 1
     threads = min(threads, stripes)
     floats = block * window_floats(tile, window=window, outputs=outputs) + PAD
-    floats = -(-4 * floats // PAGE) * (PAGE // 4)
+    floats = -(-4 * floats // PAGE) * (PAGE // 4) + APART
     return Team(
         columns=columns,
         scores=aligned_floats(stripes * RING * floats, PAGE).reshape(stripes, RING, floats),
@@ -228,6 +229,7 @@ class Plan(NamedTuple):
     scores: int  # address of the team's scores
     ring_bytes: int  # of one block's scores in one stripe
     stripe_bytes: int  # of a ring's
+    row_bytes: int  # of a row in one stripe
 
 
 @njit(inline="always")
@@ -238,21 +240,18 @@ def vectors_in(tile, columns, stripe, far):
 
 
 @njit(inline="always")
-def score_block(tile, at, work, plan, columns, place, low, high, E):
-    """Write what this thread's stripes add to the scores of words[low:high], block `place`."""
+def score_block(tile, at, plan, columns, rows, words, edges, place, low, high, E):
+    """Write what this thread's stripes add to the scores of words[low:high], block `place`.
+
+    Arrays come one by one: one taken out of a tuple costs a reference count at every use.
+    """
+    low_edge, high_edge = edges
     size = len(tile.outputs)
     z = plan.scores + plan.ring_bytes * place
     for t in range(low, high):
         n = place * plan.block + t - low
         count = list_window(
-            work.contexts,
-            plan.most * n,
-            work.words,
-            t,
-            work.low_edge[t],
-            work.high_edge[t],
-            E.ctypes.data,
-            4 * E.shape[2],
+            rows, plan.most * n, words, t, low_edge[t], high_edge[t], E, plan.row_bytes
         )
         outs = at.outputs + 8 * plan.slots * n
         for s in range(plan.first, plan.last):
@@ -294,17 +293,20 @@ def window_gradients(tile, at, plan, z, count):
 
 
 @njit(inline="always")
-def add_block(tile, at, work, plan, columns, place, low, high, later, coming, E, dim, drop, lr):
+def add_block(
+    tile, at, work, plan, columns, words, edges, place, low, high, later, coming, E, dim, drop, lr
+):
     """Update this thread's columns for words[low:high], block `place`; return pairs and loss.
 
     Of the block `later`, which is scored next, `coming` windows are asked for.
     """
+    low_edge, high_edge = edges
     z = plan.scores + plan.ring_bytes * place
     start = z
     pairs = added = 0
     loss = 0.0
     for t in range(low, high):
-        count = work.high_edge[t] - work.low_edge[t] - 1
+        count = high_edge[t] - low_edge[t] - 1
         if count == 0:
             continue
         n = place * plan.block + t - low
@@ -329,7 +331,7 @@ def add_block(tile, at, work, plan, columns, place, low, high, later, coming, E,
             )
         if len(tile.bias) > 1 and plan.first <= dim // E.shape[2] < plan.last:
             ones = E[dim // E.shape[2]]
-            hold_ones(ones, work.words, work.low_edge[t], work.high_edge[t], dim % E.shape[2])
+            hold_ones(ones, words, low_edge[t], high_edge[t], dim % E.shape[2])
         z += size
         pairs += count
         added += count * plan.tiles
@@ -391,9 +393,14 @@ def _train_striped(
         shared.scores.ctypes.data,
         ring_bytes,
         ring_bytes * RING,
+        4 * E.shape[2],
     )
+    columns, words, context_rows = shared.columns, work.words, work.contexts
+    output_rows, shifts = work.outputs, work.shifts
+    edges = work.low_edge, work.high_edge
+    low_edge, high_edge = edges
     zero = Ep.ctypes.data + (Ep.shape[1] - 1) * 4 * Ep.shape[2]  # a row behind those of words
-    work.outputs[RING * block * slots :] = zero
+    output_rows[RING * block * slots :] = zero
     counts = shared.posted.ctypes.data
     set_parameters(tile, work, negatives + 1, lr)
     start = chunk * CHUNK
@@ -405,9 +412,9 @@ def _train_striped(
         fixed,
         seeds,
         keep,
-        work.words,
-        work.low_edge,
-        work.high_edge,
+        words,
+        low_edge,
+        high_edge,
     )
     state = seeds[len(seeds) - 1]
     lows, highs = np.zeros(RING, np.int64), np.zeros(RING, np.int64)
@@ -418,16 +425,16 @@ def _train_striped(
         while listed < scored + 2 and low < final:
             place = listed % RING
             lows[place] = low
-            highs[place], early[place] = block_end(work.words, before, low, final, block)
+            highs[place], early[place] = block_end(words, before, low, final, block)
             state, _ = list_outputs(
                 tile,
-                work.outputs[place * block * slots :],
-                work.shifts[place * block * slots :],
-                work.words,
+                output_rows[place * block * slots :],
+                shifts[place * block * slots :],
+                words,
                 low,
                 highs[place],
                 window,
-                work.high_edge,
+                high_edge,
                 negatives,
                 noise,
                 shift,
@@ -446,7 +453,19 @@ def _train_striped(
                 post(counts, np.int64(ENDED + scored))
                 low, listed = final, scored  # what has been scored is added, no more
                 continue
-            score_block(tile, at, work, plan, shared.columns, place, lows[place], highs[place], E)
+            score_block(
+                tile,
+                at,
+                plan,
+                columns,
+                context_rows,
+                words,
+                edges,
+                place,
+                lows[place],
+                highs[place],
+                E.ctypes.data,
+            )
             scored += 1
             post(counts + 8 * COUNTS * me, np.int64(scored))
         later = scored % RING
@@ -461,7 +480,9 @@ def _train_striped(
             at,
             work,
             plan,
-            shared.columns,
+            columns,
+            words,
+            edges,
             place,
             lows[place],
             highs[place],

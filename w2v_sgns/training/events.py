@@ -37,6 +37,7 @@ class Event:
     pairs: int = 0  # positive pairs of this epoch
     seconds: float = 0.0  # wall time of training so far, without compiling and counting
     cpu_seconds: float = 0.0  # ... and the processors' time of the same span
+    streams: int = 0  # of windows on a GPU; 0: trains on the threads
     nodes: int = 0  # machines of a cluster
     sent: int = 0  # bytes that each of them has sent for merges so far
     merging: float = 0.0  # share of the time that merges have taken so far

@@ -29,6 +29,7 @@ def header(
     *,
     asked: int = 0,
     in_step: bool = False,
+    streams: int = 0,
 ) -> Iterator[str]:
     """Yield what was read, what is kept of it, and how it will be trained."""
     from w2v_sgns.sampling import effective_sample
@@ -61,7 +62,16 @@ def header(
         f"            lr {config.lr:g} → {config.final_lr:g}, "
         f"{config.epochs} epoch{'s' * (config.epochs > 1)}, seed {config.seed},"
     )
-    yield f"            {_threads(threads, asked, in_step=in_step, same=config.in_batches)}"
+    if streams:
+        yield f"            {_streams(streams)}"
+    else:
+        yield f"            {_threads(threads, asked, in_step=in_step, same=config.in_batches)}"
+
+
+def _streams(streams: int) -> str:
+    """Say the same of a GPU."""
+    text = _many(streams, "stream") + " on a GPU"
+    return text + (": results vary a little between runs" if streams > 1 else "")
 
 
 def _threads(threads: int, asked: int, *, in_step: bool, same: bool) -> str:

@@ -11,6 +11,7 @@ import math
 __all__ = ["Pace"]
 
 FIRST, MOST = 16, 4096  # chunks between two trials of the slower way: each doubles them
+TRIAL = 4  # chunks of a trial: in the first ones the caches still belong to the other way
 
 
 class Pace:
@@ -19,17 +20,20 @@ class Pace:
     def __init__(self) -> None:
         self.together = True  # for the next chunk
         self._seconds = {True: math.inf, False: math.inf}  # the newest, for a token
-        self._better, self._gap, self._until_trial = True, FIRST, 1
+        self._better, self._gap = True, FIRST
+        self._left = TRIAL  # chunks until the way changes
 
     def took(self, seconds: float) -> None:
         """Say how long the chunk took, for a token; choose for the next one."""
         self._seconds[self.together] = seconds
-        if self.together is not self._better:  # it was a trial
-            won = seconds < self._seconds[self._better]
-            self._gap = FIRST if won else min(2 * self._gap, MOST)
-            self._until_trial = self._gap
-            if won:
-                self._better = self.together
-        else:
-            self._until_trial -= 1
-        self.together = self._better if self._until_trial else not self._better
+        self._left -= 1
+        if self._left:
+            return
+        if self.together is self._better:
+            self.together, self._left = not self._better, TRIAL
+            return
+        won = seconds < self._seconds[self._better]
+        if won:
+            self._better = self.together
+        self._gap = FIRST if won else min(2 * self._gap, MOST)
+        self.together, self._left = self._better, self._gap

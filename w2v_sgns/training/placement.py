@@ -159,7 +159,9 @@ def placed(
     what = f"{device.name}, {streams:,} stream{'s' * (streams > 1)} of windows at once"
     if options.device == "auto" and not _is_faster(corpus, config, threads, streams):
         return Placement(threads=threads, note=f"--device auto: the CPU, faster here than {what}")
-    return Placement(threads=threads, device=device, streams=streams, note=f"trains on {what}")
+    return Placement(
+        threads=threads, device=device, streams=streams, note=f"on {what}; compiles first"
+    )
 
 
 def _streams(device: Device, corpus: Corpus, config: TrainConfig) -> int:

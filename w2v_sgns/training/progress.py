@@ -83,6 +83,7 @@ class TerminalProgress:
                 self.config,
                 event.threads,
                 asked=event.asked,
+                streams=event.streams,
                 in_step=event.in_step,
             ):
                 self._say(line)

@@ -117,12 +117,14 @@ def _counted_and_fitted(
             source, options, say, **_selection(plan, given)
         ) as text,
     ):
+        placement = placed(device, options, text, config, threads, nodes)
         say(
             Event(
                 phase="corpus",
                 corpus=text,
                 threads=threads,
                 asked=options.threads,
+                streams=placement.streams,
                 in_step=options.deterministic,
             )
         )
@@ -130,7 +132,6 @@ def _counted_and_fitted(
         _save_vocabulary(text, options)
         replaces = options.force or plan.replaces
         asked = asked_of(source, options, threads, replaces=replaces)
-        placement = placed(device, options, text, config, threads, nodes)
         return _fit(text, plan, given, placement, asked, say)
 
 
