@@ -202,6 +202,32 @@ def test_export_of_two_towers_says_what_is_lost(tuned: Path) -> None:
     assert "towers" not in done.stderr
 
 
+def test_info_and_step_tell_of_no_training_that_never_was(tuned: Path) -> None:
+    scratch = tuned / "model.safetensors"
+    said = run("info", scratch).stdout
+    assert "objective sgns" not in said and "score       none of words" in said
+    assert "tokenizer" in said  # how texts are split is known
+    towers = tuned / "apart.safetensors"
+    done = run("pairs", tuned / "pairs.tsv", "-m", scratch, "-o", towers, "--towers", 2, "--quiet")
+    assert done.exit_code == 0, done.output
+    assert "queries' rows" in run("info", towers).stdout
+    for file in (scratch, towers):
+        done = run("step", "lamp", "tent", "-m", file)
+        assert done.exit_code == 1 and "has no context vectors" in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("score", ["", "\t5"])
+def test_eval_of_other_encodings(tuned: Path, score: str) -> None:
+    wide, plain = tuned / "wide.tsv", tuned / "plain.tsv"
+    text = f"a lamp\tthe lamp{score}\nmy drum\tthis drum{score.replace('5', '4')}\n"
+    wide.write_bytes(text.encode("utf-16-le"))
+    plain.write_text(text)
+    done = run("eval", wide, *model(tuned), "--encoding", "utf-16-le")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.replace("wide", "plain") == run("eval", plain, *model(tuned)).stdout
+
+
 def test_compare_refuses_texts_before_the_work(tuned: Path) -> None:
     done = run("compare", tuned / "docs.txt", "--eval", tuned / "pairs.tsv")
     assert (done.exit_code, done.stdout) == (1, "")

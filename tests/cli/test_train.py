@@ -67,6 +67,13 @@ def contents() -> dict[str, bytes | None]:
     return {str(p): p.read_bytes() if p.is_file() else None for p in Path().rglob("*")}
 
 
+def test_noise_words_of_an_objective_that_draws_none() -> None:
+    for objective in ("softmax", "inbatch"):
+        message = w2v("train", "corpus.txt", "--objective", objective, "--negative", "7")
+        assert message.exit_code == 2
+        assert f"--objective {objective} draws no noise words" in message.stderr
+
+
 # ---- what it does
 
 

@@ -11,6 +11,8 @@ import typer
 
 from w2v_sgns.cli.options import DEFAULT_MODEL, DebugOption, JsonOption
 from w2v_sgns.cli.output import Markdown, Terminal, shown, warn, write_json
+from w2v_sgns.cli.text_options import EncodingOption
+from w2v_sgns.config import TextOptions
 
 if TYPE_CHECKING:
     from w2v_sgns.evaluation.comparison import Difference, Result
@@ -87,6 +89,7 @@ def evaluate(
         bool,
         typer.Option("--shared-vocabulary", help="Cut all models to the words in common."),
     ] = False,
+    encoding: EncodingOption = TextOptions.encoding,
     strict: Annotated[
         bool, typer.Option("--strict", help="A malformed line is an error, not a warning.")
     ] = False,
@@ -104,7 +107,7 @@ def evaluate(
     options = {"case": case, "count_skipped": count_skipped}
     analogy_options = {"method": method, "at": at}
     paths = model or [Path(os.environ.get("W2V_MODEL") or DEFAULT_MODEL)]
-    questions = [_read(file, pool or [], strict=strict) for file in files]
+    questions = [_read(file, pool or [], encoding, strict=strict) for file in files]
     judge = _Judge(paths, restrict, options, analogy_options, shared=shared_vocabulary)
     results = [judge.ask(one) for one in questions]
     _warn_of_undefined(results)
@@ -116,15 +119,18 @@ def evaluate(
         typer.echo("\n" * (place > 0) + "\n".join(_report(paths, answers, style)))
 
 
-def _read(file: Path, pool: list[Path], *, strict: bool) -> Questions:
+def _read(file: Path, pool: list[Path], encoding: str, *, strict: bool) -> Questions:
     """Read a file and tell, on stderr, which of its lines are no questions."""
     from w2v_sgns.errors import FormatError
     from w2v_sgns.evaluation.files import read_questions
     from w2v_sgns.evaluation.retrieval import holds_texts, read_text_questions
 
-    if pool or holds_texts(file):
-        questions = read_text_questions(file, pool)
+    text = TextOptions(encoding=encoding)
+    if pool or holds_texts(file, encoding):
+        questions = read_text_questions(file, pool, text=text)
     else:
+        if encoding != TextOptions.encoding:
+            raise typer.BadParameter(f"--encoding is for texts; {file} holds words, as UTF-8")
         questions = read_questions(file)
     lines = [f"{bad.file}:{bad.line}: {bad.message}" for bad in questions.malformed]
     if strict and lines:
