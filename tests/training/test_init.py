@@ -18,6 +18,7 @@ from w2v_sgns.training import trainer
 from w2v_sgns.training.checkpoint import checkpoint_path, read_checkpoint
 from w2v_sgns.training.estimate import estimate
 from w2v_sgns.training.events import Event
+from w2v_sgns.training.resume import planned
 
 CASE = Path(__file__).resolve().parents[1] / "cases" / "62-vocab-growth"
 SMALL: dict[str, Any] = {"dim": 4, "min_count": 1, "threads": 1, "epochs": 2, "sample": 0}
@@ -281,3 +282,15 @@ def test_a_dry_run_knows_the_words_of_init(tmp_path: Path, grow: bool) -> None:
     assert found.matrices == 2 * len(model.vocabulary) * 16 * 4
     with pytest.raises(ConfigError, match="--dim 8"):
         estimate(text, TrainConfig(**settings | {"dim": 9}))
+
+
+def test_a_dry_run_of_a_resumed_run_needs_no_init(tmp_path: Path) -> None:
+    """The checkpoint holds what it was begun with; the file may be gone."""
+    (tmp_path / "c.txt").write_text("one two three four five\n" * 20)
+    given = {"dim": 8, "epochs": 2}
+    train(tmp_path / "c.txt", output=tmp_path / "m.safetensors", **given)
+    start = {"output": tmp_path / "n.safetensors", "init": tmp_path / "m.safetensors"}
+    train(tmp_path / "c.txt", stop_after=1, **given | start)
+    (tmp_path / "m.safetensors").unlink()
+    plan = planned(None, {"resume": checkpoint_path(tmp_path / "n.safetensors")})
+    assert estimate(plan.corpus, plan.config, options=plan.options).stats.types_kept == 5

@@ -93,7 +93,7 @@ def estimate(
         raise ConfigError("--dry-run tries this machine alone; leave --cluster and --engine out")
     say: Progress = progress or (lambda event: None)
     threads = thread_count(options)
-    given = read_given(config)
+    given = None if options.resume is not None else read_given(config)
     source = open_source(corpus, config)
     with counted(source, options, say, **selection_of(config, given)) as text:
         say(Event(phase="corpus", corpus=text, threads=threads, in_step=options.deterministic))
