@@ -473,7 +473,7 @@ def test_a_signal_stops_the_training(name: str, code: int, folder: Path, demo_co
         status = process.wait(timeout=20)
         took = time.monotonic() - sent
     assert status == code, rest
-    assert took < 4, "about a second, and a busy machine"
+    assert took < 10, "about a second, and a busy machine; the training would take minutes"
     assert b"Traceback" not in rest
     assert (b"w2v: interrupted" in rest) == (name == "SIGINT")
     assert b"w2v train --resume out/model.checkpoint.safetensors" in rest
@@ -501,7 +501,7 @@ def test_ctrl_c_while_the_kernels_compile(tmp_path: Path, demo_corpus: Path) -> 
         process.send_signal(signal.SIGINT)
         rest = process.stderr.read()
         assert process.wait(timeout=30) == 130, rest
-        assert time.monotonic() - sent < 3, "a second, and a busy machine"
+        assert time.monotonic() - sent < 8, "a second, and a busy machine"
         assert b"w2v: interrupted" in rest
         assert not (tmp_path / "m.safetensors").exists()
     finally:
