@@ -136,8 +136,14 @@ def test_eval_of_pairs_and_of_scores(tuned: Path) -> None:
     assert found.exit_code == 0 and "Spearman" in found.stdout
     both = run(*asked, *model(tuned))
     assert "B minus A" in both.stdout and "MRR@10" in both.stdout
-    refused = run(*asked, "--restrict", 100)
-    assert refused.exit_code == 2 and "--restrict" in refused.stderr
+    for option, value in (
+        ("--restrict", 100),
+        ("--case", "fold"),
+        ("--method", "mul"),
+        ("--at", 5),
+    ):
+        refused = run(*asked, option, value)
+        assert refused.exit_code == 2 and f"{option} is for words" in refused.stderr
 
 
 def test_two_towers_answer_similar_and_encode(tuned: Path) -> None:
@@ -176,7 +182,57 @@ def test_export_keeps_weights_in_a_folder_and_says_where_it_does_not(tuned: Path
         assert run("encode", texts, "-o", tuned / rows, "-m", source).exit_code == 0
     assert np.load(tuned / "a.npy") == pytest.approx(np.load(tuned / "b.npy"), abs=1e-6)
     done = run("export", tuned / "plain.vec", "-m", out)
-    assert "weights are left out; --format folder keeps them" in done.stderr
+    assert "weights are left out; --format folder or safetensors keeps them" in done.stderr
+    half = tuned / "half.safetensors"
+    done = run("export", half, "--dtype", "float16", "-m", out)
+    assert done.exit_code == 0 and "left out" not in done.stderr
+    assert run("encode", texts, "-o", tuned / "c.npy", "-m", half).exit_code == 0
+    assert np.load(tuned / "a.npy") == pytest.approx(np.load(tuned / "c.npy"), abs=2e-3)
+
+
+def test_export_of_two_towers_says_what_is_lost(tuned: Path) -> None:
+    out, pairs = tuned / "towers.safetensors", tuned / "pairs.tsv"
+    done = run("pairs", pairs, *model(tuned), "-o", out, "--towers", 2, "--quiet", "--epochs", 1)
+    assert done.exit_code == 0, done.output
+    for which, lost in (("input", "queries'"), ("output", "documents'"), ("sum", "mixes queries'")):
+        done = run("export", tuned / f"{which}.vec", "-m", out, "--which", which)
+        assert done.exit_code == 0
+        assert "has two towers" in done.stderr and lost in done.stderr
+    done = run("export", tuned / "one.vec", *model(tuned))
+    assert "towers" not in done.stderr
+
+
+def test_info_and_step_tell_of_no_training_that_never_was(tuned: Path) -> None:
+    scratch = tuned / "model.safetensors"
+    said = run("info", scratch).stdout
+    assert "objective sgns" not in said and "score       none of words" in said
+    assert "tokenizer" in said  # how texts are split is known
+    towers = tuned / "apart.safetensors"
+    done = run("pairs", tuned / "pairs.tsv", "-m", scratch, "-o", towers, "--towers", 2, "--quiet")
+    assert done.exit_code == 0, done.output
+    assert "queries' rows" in run("info", towers).stdout
+    for file in (scratch, towers):
+        done = run("step", "lamp", "tent", "-m", file)
+        assert done.exit_code == 1 and "has no context vectors" in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("score", ["", "\t5"])
+def test_eval_of_other_encodings(tuned: Path, score: str) -> None:
+    wide, plain = tuned / "wide.tsv", tuned / "plain.tsv"
+    text = f"a lamp\tthe lamp{score}\nmy drum\tthis drum{score.replace('5', '4')}\n"
+    wide.write_bytes(text.encode("utf-16-le"))
+    plain.write_text(text)
+    done = run("eval", wide, *model(tuned), "--encoding", "utf-16-le")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.replace("wide", "plain") == run("eval", plain, *model(tuned)).stdout
+
+
+def test_compare_refuses_texts_before_the_work(tuned: Path) -> None:
+    done = run("compare", tuned / "docs.txt", "--eval", tuned / "pairs.tsv")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "pairs.tsv: holds texts; needed: analogies" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_malformed_lines_are_listed(tuned: Path) -> None:

@@ -67,6 +67,13 @@ def contents() -> dict[str, bytes | None]:
     return {str(p): p.read_bytes() if p.is_file() else None for p in Path().rglob("*")}
 
 
+def test_noise_words_of_an_objective_that_draws_none() -> None:
+    for objective in ("softmax", "inbatch"):
+        message = w2v("train", "corpus.txt", "--objective", objective, "--negative", "7")
+        assert message.exit_code == 2
+        assert f"--objective {objective} draws no noise words" in message.stderr
+
+
 # ---- what it does
 
 
@@ -466,7 +473,7 @@ def test_a_signal_stops_the_training(name: str, code: int, folder: Path, demo_co
         status = process.wait(timeout=20)
         took = time.monotonic() - sent
     assert status == code, rest
-    assert took < 4, "about a second, and a busy machine"
+    assert took < 10, "about a second, and a busy machine; the training would take minutes"
     assert b"Traceback" not in rest
     assert (b"w2v: interrupted" in rest) == (name == "SIGINT")
     assert b"w2v train --resume out/model.checkpoint.safetensors" in rest
@@ -494,7 +501,7 @@ def test_ctrl_c_while_the_kernels_compile(tmp_path: Path, demo_corpus: Path) -> 
         process.send_signal(signal.SIGINT)
         rest = process.stderr.read()
         assert process.wait(timeout=30) == 130, rest
-        assert time.monotonic() - sent < 3, "a second, and a busy machine"
+        assert time.monotonic() - sent < 8, "a second, and a busy machine"
         assert b"w2v: interrupted" in rest
         assert not (tmp_path / "m.safetensors").exists()
     finally:

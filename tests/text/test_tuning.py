@@ -252,6 +252,23 @@ def test_a_batch_without_negatives_changes_nothing() -> None:
     assert np.array_equal(state.rows[0], table())
 
 
+@pytest.mark.parametrize("loss", ["clip", "dpr"])
+def test_rounding_of_a_loss_of_nothing_is_not_blown_up_to_full_steps(loss: str) -> None:
+    """Alone in its batch a pair has no wrong answer, yet float32's gradient is not quite zero."""
+    words = [f"w{number}" for number in range(80)]
+    texts = PairTexts(
+        [f"{words[n]} {words[n + 1]}".encode() for n in range(78)],
+        [f"{words[n + 2]} {words[n]}".encode() for n in range(78)],
+        [b""] * 78,
+    )
+    pairs = read_examples(texts, Tokenizer(Vocabulary.from_words(words), PairConfig()))
+    rows = np.random.default_rng(1).standard_normal((80, 16)).astype(np.float32)
+    before = rows.copy()
+    state = Tables([rows], np.ones(80, np.float32), np.array([3.0], np.float32))
+    tune(state, pairs, PairConfig(loss=loss, batch=1, epochs=1))
+    assert np.array_equal(rows, before)
+
+
 def test_the_same_seed_gives_the_same_rows() -> None:
     config = PairConfig(epochs=3, batch=2, dropout=0.2)
     first, second = tables(config), tables(config)
@@ -376,6 +393,8 @@ def test_the_rate_rises_and_falls() -> None:
         ({"dropout": 1.0}, "--dropout"),
         ({"similarity": "dot"}, "--similarity dot belongs to --loss dpr; clip"),
         ({"form": "ntxent"}, "--form ntxent belongs to --loss simcse-unsup"),
+        ({"dim": 50}, "--dim belongs to --from-scratch"),
+        ({"min_count": 9}, "--min-count belongs to --from-scratch"),
         ({"loss": "simcse-unsup", "mine": 3}, "--mine needs pairs"),
         ({"loss": "simcse-unsup", "logq": True}, "--logq needs pairs"),
         ({"loss": "simcse-unsup", "towers": 2}, "--towers 2 needs pairs"),

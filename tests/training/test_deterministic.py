@@ -207,7 +207,7 @@ def test_an_exception_from_progress_ends_all_at_once(demo_corpus: Path, processo
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
         train(demo_corpus, progress=impatient, **SETTINGS | wide)
-    assert time.monotonic() - raised < 2
+    assert time.monotonic() - raised < 6
     assert threading.active_count() <= before
 
 

@@ -321,7 +321,7 @@ def test_an_exception_from_progress_ends_the_work_at_once(
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
         train(slow, progress=impatient, threads=threads, **SLOW)
-    assert time.monotonic() - raised < 1
+    assert time.monotonic() - raised < 5, "a second; the epoch would take far longer"
     assert threading.active_count() == before, "no worker is left behind"
 
 

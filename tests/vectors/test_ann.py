@@ -95,6 +95,15 @@ def test_the_file_is_used_again_until_the_vectors_change(file: Path) -> None:
 
 
 @pytest.mark.usefixtures("faiss")
+def test_a_file_of_others_is_left_alone(file: Path) -> None:
+    other = file.with_name(file.name + ".faiss")
+    other.write_bytes(b"mine")
+    with pytest.raises(OutputError, match=r"m\.safetensors\.faiss: exists, and no .* is an index"):
+        open_index(Vectors.load(file), file, say=pytest.fail)
+    assert other.read_bytes() == b"mine"
+
+
+@pytest.mark.usefixtures("faiss")
 def test_a_folder_that_takes_no_files(file: Path) -> None:
     file.with_name(file.name + ".faiss").mkdir()
     with pytest.raises(OutputError, match="cannot be written"):

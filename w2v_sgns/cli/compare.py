@@ -86,6 +86,7 @@ def compare(
     from w2v_sgns.corpus.inputs import open_paths
     from w2v_sgns.evaluation.files import read_questions
     from w2v_sgns.evaluation.objectives import compare_objectives
+    from w2v_sgns.evaluation.retrieval import refuse_texts
     from w2v_sgns.plots.figure import check_figure
 
     config = TrainConfig(
@@ -102,6 +103,8 @@ def compare(
         tokenizer=tokenizer,
         lowercase=lowercase,
     )
+    for file in eval_ or ():
+        refuse_texts(file)
     source = open_paths(corpus, config)
     if plot is not None:
         check_figure(plot, force=force, inputs=(*source.paths, *(eval_ or ())))

@@ -11,6 +11,8 @@ import typer
 
 from w2v_sgns.cli.options import DEFAULT_MODEL, DebugOption, JsonOption
 from w2v_sgns.cli.output import Markdown, Terminal, shown, warn, write_json
+from w2v_sgns.cli.text_options import EncodingOption
+from w2v_sgns.config import TextOptions
 
 if TYPE_CHECKING:
     from w2v_sgns.evaluation.comparison import Difference, Result
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate"]
 
+CASE, METHOD, AT = "match", "add", 1  # unless given
 MOST_LINES = 20  # malformed lines listed; --json has all
 
 
@@ -59,13 +62,13 @@ def evaluate(
         typer.Option(
             "--case", metavar="exact|fold|match", help="match: as written, else without case."
         ),
-    ] = "match",
+    ] = CASE,
     method: Annotated[
         str, typer.Option("--method", metavar="add|mul", help="3CosAdd or 3CosMul.")
-    ] = "add",
+    ] = METHOD,
     at: Annotated[
         int, typer.Option("--at", metavar="K", help="Right if among the first K answers.")
-    ] = 1,
+    ] = AT,
     count_skipped: Annotated[
         bool,
         typer.Option(
@@ -86,6 +89,7 @@ def evaluate(
         bool,
         typer.Option("--shared-vocabulary", help="Cut all models to the words in common."),
     ] = False,
+    encoding: EncodingOption = TextOptions.encoding,
     strict: Annotated[
         bool, typer.Option("--strict", help="A malformed line is an error, not a warning.")
     ] = False,
@@ -103,7 +107,7 @@ def evaluate(
     options = {"case": case, "count_skipped": count_skipped}
     analogy_options = {"method": method, "at": at}
     paths = model or [Path(os.environ.get("W2V_MODEL") or DEFAULT_MODEL)]
-    questions = [_read(file, pool or [], strict=strict) for file in files]
+    questions = [_read(file, pool or [], encoding, strict=strict) for file in files]
     judge = _Judge(paths, restrict, options, analogy_options, shared=shared_vocabulary)
     results = [judge.ask(one) for one in questions]
     _warn_of_undefined(results)
@@ -115,15 +119,18 @@ def evaluate(
         typer.echo("\n" * (place > 0) + "\n".join(_report(paths, answers, style)))
 
 
-def _read(file: Path, pool: list[Path], *, strict: bool) -> Questions:
+def _read(file: Path, pool: list[Path], encoding: str, *, strict: bool) -> Questions:
     """Read a file and tell, on stderr, which of its lines are no questions."""
     from w2v_sgns.errors import FormatError
     from w2v_sgns.evaluation.files import read_questions
     from w2v_sgns.evaluation.retrieval import holds_texts, read_text_questions
 
-    if pool or holds_texts(file):
-        questions = read_text_questions(file, pool)
+    text = TextOptions(encoding=encoding)
+    if pool or holds_texts(file, encoding):
+        questions = read_text_questions(file, pool, text=text)
     else:
+        if encoding != TextOptions.encoding:
+            raise typer.BadParameter(f"--encoding is for texts; {file} holds words, as UTF-8")
         questions = read_questions(file)
     lines = [f"{bad.file}:{bad.line}: {bad.message}" for bad in questions.malformed]
     if strict and lines:
@@ -194,14 +201,24 @@ class _Judge:
         from w2v_sgns.evaluation.retrieval import ScoredTexts, ask_documents, ask_scored
         from w2v_sgns.text import Encoder
 
-        if self.restrict is not None or self.shared:
-            raise typer.BadParameter("--restrict and --shared-vocabulary are for words, not texts")
+        self._refuse_options_of_words()
         if self._encoders is None:
             self._encoders = [Encoder.load(path) for path in self.paths]
         if isinstance(questions, ScoredTexts):
             skipped = bool(self.options["count_skipped"])
             return [ask_scored(one, questions, count_skipped=skipped) for one in self._encoders]
         return [ask_documents(one, questions) for one in self._encoders]
+
+    def _refuse_options_of_words(self) -> None:
+        given = {
+            "--restrict": self.restrict is not None,
+            "--shared-vocabulary": self.shared,
+            "--case": self.options["case"] != CASE,
+            "--method": self.analogy_options["method"] != METHOD,
+            "--at": self.analogy_options["at"] != AT,
+        }
+        for flag in (flag for flag, is_given in given.items() if is_given):
+            raise typer.BadParameter(f"{flag} is for words, not texts: leave it out")
 
     def _models(self, restrict: int) -> list[Vectors]:
         if not self.shared:

@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = ["export"]
 
+OTHER = "texts encoded by what is written find each other worse than by the model itself"
+TOWERS = {
+    "input": f"only the queries' rows are written, --which output writes the documents'; {OTHER}",
+    "output": f"only the documents' rows are written; {OTHER}",
+    "sum": f"what is written mixes queries' and documents' rows; {OTHER}",
+    "concat": f"what is written mixes queries' and documents' rows; {OTHER}",
+}
+
 
 def export(
     out: Annotated[
@@ -113,7 +121,13 @@ def export(
         loaded = _without_blanks(loaded, space_replacement)
     if out == "-":
         written = write_stream(
-            sys.stdout.buffer, loaded.matrix, loaded.vocabulary, kind=kind, dtype=dtype
+            sys.stdout.buffer,
+            loaded.matrix,
+            loaded.vocabulary,
+            kind=kind,
+            dtype=dtype,
+            weights=loaded.weights,
+            log_scale=loaded.log_scale,
         )
     else:
         written = write(
@@ -127,8 +141,10 @@ def export(
             force=force,
             inputs=(model, words, read_vocab),
         )
-    if loaded.weights is not None and kind.name != "folder":
-        warn("the words' learned weights are left out; --format folder keeps them")
+    if loaded.weights is not None and kind.name not in ("folder", "safetensors"):
+        warn("the words' learned weights are left out; --format folder or safetensors keeps them")
+    if loaded.two_towers:
+        warn(f"warning: {shown(str(model))} has two towers; {TOWERS[which]}")
     typer.echo(_summary(written, loaded, dtype), err=True)
 
 

@@ -21,6 +21,7 @@ __all__ = ["info"]
 
 COLUMNS = 80
 INDENT = 12  # columns of the names at the left
+TEXT_NAMES = ("split", "tokenizer", "lowercase", "max_token_bytes")  # how texts become words
 MOST_EPOCHS = 20  # lines of the history; --json has all
 
 
@@ -100,15 +101,33 @@ def _lines(description: Description, checksum: str | None) -> Iterator[str]:
     if checksum:
         yield from _field("digest", checksum)
     yield from _block("tensors", align(_tensors(description)))
-    yield from _field("settings", _pairs(description.config))
+    yield from _field("settings", _pairs(_known_settings(description)))
     yield from _field("score", _score(description))
     yield from _field("provenance", _pairs(_flat(description.provenance)))
     yield from _history(description.history)
 
 
+def _tuned(description: Description) -> dict[str, Any]:
+    """Return what a tuning on pairs of texts noted; nothing where there was none."""
+    pairs = description.provenance.get("pairs")
+    return pairs if isinstance(pairs, dict) else {}
+
+
+def _known_settings(description: Description) -> dict[str, Any]:
+    """Return the settings of the training; of vectors from elsewhere only how texts are split."""
+    config = description.config
+    if not _tuned(description) or description.history:
+        return config
+    return {name: config[name] for name in TEXT_NAMES if name in config}
+
+
 def _score(description: Description) -> str:
     """Say what a score means in a model of ours; nothing of vectors alone."""
-    config = description.config
+    config, tuned = description.config, _tuned(description)
+    if tuned.get("towers") == 2:
+        return "none of words: input holds the queries' rows, output the documents'"
+    if tuned and not description.history:
+        return "none of words: the rows were tuned on pairs of texts, output is all zeros"
     if not config or "output" not in description.tensors:
         return ""
     known = {name: config[name] for name in ("collisions", "bias", "negative") if name in config}

@@ -58,8 +58,8 @@ def pairs(
         str,
         _option(
             "--loss",
-            "dpr: each query picks its document; clip: both ways, learned scale; simcse: with "
-            "hard negatives; simcse-unsup: two views of one sentence.",
+            "dpr: each query picks its document; clip: both ways, learned scale; simcse: dpr "
+            "by cosine (hard negatives count with all); simcse-unsup: two views of one sentence.",
             panel=LOSS,
             metavar="dpr|clip|simcse|simcse-unsup",
         ),

@@ -73,6 +73,7 @@ from w2v_sgns.cli.train_options import (
 )
 from w2v_sgns.cli.verb import Verb
 from w2v_sgns.config import DEFAULT_MODEL, RunOptions, TrainConfig
+from w2v_sgns.config.train import NOISE_EXPONENTS
 
 if TYPE_CHECKING:
     from w2v_sgns.training.events import Event
@@ -185,11 +186,25 @@ def _settings(context: typer.Context) -> dict[str, Any]:
     """Return the settings by name; with --resume those alone that were given."""
     names = [field.name for cls in (TrainConfig, RunOptions) for field in fields(cls)]
     settings = {name: context.params[name] for name in names}
+    _refuse_negative(context, settings)
     if settings["resume"] is not None:
         settings = {name: value for name, value in settings.items() if given(context, name)}
     if "output" in settings:
         settings["output"] = Path(settings["output"])
     return settings
+
+
+def _refuse_negative(context: typer.Context, settings: dict[str, Any]) -> None:
+    """Refuse noise words that an objective does not draw; only here is it known what was given."""
+    count, objective = settings["negative"], settings["objective"]
+    if (
+        given(context, "negative")
+        and count != TrainConfig.negative
+        and NOISE_EXPONENTS.get(objective, 0) is None
+    ):
+        raise typer.BadParameter(
+            f"--objective {objective} draws no noise words: leave it out", param_hint="'--negative'"
+        )
 
 
 def _check(settings: dict[str, Any]) -> None:

@@ -33,7 +33,7 @@ class PairConfig(TextOptions):
         ConfigError: a value is out of range, or two exclude each other.
     """
 
-    loss: str = "clip"  # dpr: rows; clip: rows and columns, learned scale; simcse: hard negatives
+    loss: str = "clip"  # dpr: rows; clip: rows and columns, learned scale; simcse: dpr by cosine
     similarity: str = "cosine"  # or dot, for dpr
     temperature: float | None = None  # of the logits; None: 0.05, for clip 0.07, for dot 1
     batch: int = 1024  # most pairs in a batch; all batches are as large, but for one pair
@@ -79,6 +79,11 @@ class PairConfig(TextOptions):
         self._check_together()
 
     def _check_together(self) -> None:
+        for name in ("dim", "min_count"):
+            if not self.from_scratch and getattr(self, name) != getattr(type(self), name):
+                raise ConfigError(
+                    f"{flag_of(name)} belongs to --from-scratch; a model has its own words and rows"
+                )
         if self.similarity == "dot" and self.loss != "dpr":
             raise ConfigError(f"--similarity dot belongs to --loss dpr; {self.loss} is by cosine")
         if self.unsupervised:

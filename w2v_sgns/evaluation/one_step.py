@@ -163,7 +163,17 @@ def _listed(rows: Sequence[str]) -> str:
 
 
 def of_model(model: Model, name: str) -> Example:
-    """Return a model's rows, with the settings it was trained with."""
+    """Return a model's rows, with the settings it was trained with.
+
+    Raises:
+        ConfigError: its output rows are no context vectors: there is no step to show.
+    """
+    pairs = model.provenance.get("pairs")
+    if (isinstance(pairs, dict) and pairs.get("towers") == 2) or not model.Ep.any():
+        raise ConfigError(
+            f"{name}: has no context vectors: it was tuned on pairs of texts; step needs a model "
+            "of w2v train, or try --toy"
+        )
     return Example(
         name=name,
         E=model.E,

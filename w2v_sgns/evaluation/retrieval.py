@@ -37,6 +37,7 @@ __all__ = [
     "ask_scored",
     "holds_texts",
     "read_text_questions",
+    "refuse_texts",
 ]
 
 DEPTHS = (1, 5, 10, 100)  # of recall
@@ -112,7 +113,7 @@ class RetrievalResult:
         return shares
 
 
-def holds_texts(path: Path | str) -> str | None:
+def holds_texts(path: Path | str, encoding: str = TextOptions.encoding) -> str | None:
     """Return "scored" or "paired" for a file of texts with tabs between, None for any other.
 
     What is no regular file is not looked at: a pipe can be read only once.
@@ -129,6 +130,8 @@ def holds_texts(path: Path | str) -> str | None:
     except (OSError, StreamError) as error:
         reason = getattr(error, "strerror", None) or error
         raise FormatError(f"{path}: cannot be read: {reason}") from error
+    if encoding != TextOptions.encoding:
+        head = head.decode(encoding, "replace").encode()
     lines = head.split(b"\n")[: LINES_LOOKED_AT + 1]
     lines = lines[:-1] if len(lines) > 1 else lines
     votes = Counter(_line_kind(line) for line in lines if line.strip())
@@ -136,6 +139,16 @@ def holds_texts(path: Path | str) -> str | None:
     if texts * 2 <= sum(votes.values()):
         return None
     return SCORED if votes[SCORED] > votes[PAIRED] else PAIRED
+
+
+def refuse_texts(path: Path | str) -> None:
+    """Refuse a file of texts where words are asked.
+
+    Raises:
+        FormatError: it holds texts, or cannot be read.
+    """
+    if holds_texts(path):
+        raise FormatError(f"{path}: holds texts; needed: analogies, or word pairs with scores")
 
 
 def _line_kind(line: bytes) -> str | None:
@@ -146,24 +159,28 @@ def _line_kind(line: bytes) -> str | None:
     return SCORED if len(fields) > 2 and _score(fields[2]) is not None else PAIRED
 
 
-def read_text_questions(path: Path | str, pool: Sequence[Path | str] = ()) -> Questions:
+def read_text_questions(
+    path: Path | str, pool: Sequence[Path | str] = (), *, text: TextOptions | None = None
+) -> Questions:
     """Read scored pairs of texts, or queries with their documents.
 
     Args:
         path: the file; compressed or not.
         pool: files of a document a line that are searched; none: the file's own documents.
+        text: how the files are encoded.
 
     Raises:
         CorpusError, StreamError: a file cannot be read.
         FormatError: no line can be asked.
     """
-    if holds_texts(path) == SCORED and not pool:
-        return _read_scored(Path(path))
+    text = text or TextOptions()
+    if holds_texts(path, text.encoding) == SCORED and not pool:
+        return _read_scored(Path(path), text)
     from w2v_sgns.corpus.inputs import open_paths
     from w2v_sgns.text.pairs import read_pairs, read_texts
 
-    texts = read_pairs(open_paths([path], TextOptions()))
-    found = read_texts(open_paths(pool, TextOptions())).queries if pool else texts.documents
+    texts = read_pairs(open_paths([path], text))
+    found = read_texts(open_paths(pool, text)).queries if pool else texts.documents
     return QueryDocuments(
         str(path),
         "queries and documents",
@@ -174,14 +191,14 @@ def read_text_questions(path: Path | str, pool: Sequence[Path | str] = ()) -> Qu
     )
 
 
-def _read_scored(path: Path) -> ScoredTexts:
+def _read_scored(path: Path, text: TextOptions) -> ScoredTexts:
     from w2v_sgns.corpus.inputs import open_paths
     from w2v_sgns.text.lines import whole_lines
 
     pairs: list[Pair] = []
     malformed: list[Malformed] = []
     header = None
-    for lines in whole_lines(open_paths([path], TextOptions())):
+    for lines in whole_lines(open_paths([path], text)):
         for number, line in enumerate(lines.data.split(b"\n")[:-1], start=lines.first):
             fields = [part.strip() for part in line.split(b"\t")]
             score = _score(fields[2]) if len(fields) > 2 else None

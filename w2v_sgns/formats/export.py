@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,8 +138,8 @@ def write(
         vocabulary: V words.
         kind: the format, from :func:`format_named`.
         dtype: float32, or float16 and int8 where the format has them.
-        weights: (V,), what each word counts in a text; only a folder keeps it.
-        log_scale: of a tuning on pairs; only a folder keeps it.
+        weights: (V,), what each word counts in a text; safetensors and a folder keep it.
+        log_scale: of a tuning on pairs; safetensors and a folder keep it.
         force: replace what is there.
         inputs: files that are never replaced: what the vectors were read from.
 
@@ -171,7 +171,8 @@ def write(
         )
     else:
         with replacing(path, force=force, suffixes=None, inputs=inputs) as stream:
-            _write_one(stream, kind, matrix, vocabulary, dtype, error)
+            parts = {"weights": weights, "log_scale": log_scale}
+            _write_one(stream, kind, matrix, vocabulary, dtype, error, **parts)
     return Written(kind.title, files, error)
 
 
@@ -182,8 +183,10 @@ def write_stream(
     *,
     kind: Format,
     dtype: str = "float32",
+    weights: NDArray[np.float32] | None = None,
+    log_scale: float | None = None,
 ) -> Written:
-    """Write vectors to an open stream, such as stdout.
+    """Write vectors to an open stream, such as stdout; see :func:`write`.
 
     Raises:
         ConfigError: the format needs files, or has no such dtype.
@@ -193,7 +196,8 @@ def write_stream(
     if kind.write is None and kind.name != "safetensors":
         raise ConfigError(f"--format {kind.name} needs a place with a name, not a stream")
     error = check(kind, matrix, vocabulary, dtype)
-    _write_one(stream, kind, matrix, vocabulary, dtype, error)
+    parts = {"weights": weights, "log_scale": log_scale}
+    _write_one(stream, kind, matrix, vocabulary, dtype, error, **parts)
     return Written(kind.title, (), error)
 
 
@@ -204,12 +208,13 @@ def _write_one(
     vocabulary: Vocabulary,
     dtype: str,
     error: float | None,
+    **parts: Any,
 ) -> None:
     if kind.write is not None:
         kind.write(stream, matrix, vocabulary)
         return
     story = {} if error is None else {"dtype": dtype, "largest_error": error}
-    native.write_vectors(stream, matrix, vocabulary, dtype=dtype, provenance=story)
+    native.write_vectors(stream, matrix, vocabulary, dtype=dtype, provenance=story, **parts)
 
 
 def check(kind: Format, matrix: Matrix, vocabulary: Vocabulary, dtype: str) -> float | None:

@@ -93,6 +93,8 @@ def write_vectors(
     *,
     dtype: str = "float32",
     provenance: Mapping[str, Any] | None = None,
+    weights: NDArray[np.float32] | None = None,
+    log_scale: float | None = None,
 ) -> None:
     """Write vectors alone: they can be asked, not trained further.
 
@@ -102,6 +104,8 @@ def write_vectors(
         vocabulary: V words.
         dtype: float32, float16, or int8 with a float32 scale for each row.
         provenance: where the vectors come from.
+        weights: (V,), what each word counts in a text.
+        log_scale: of a tuning on pairs.
 
     Raises:
         OSError: the stream cannot take the bytes.
@@ -114,6 +118,10 @@ def write_vectors(
     tensors |= {"vocabulary": vocabulary.data, "vocabulary_offsets": vocabulary.offsets}
     if vocabulary.counts is not None:
         tensors["counts"] = vocabulary.counts
+    if weights is not None:
+        tensors["word_weights"] = np.asarray(weights, np.float32)
+    if log_scale is not None:
+        tensors["log_scale"] = np.array(log_scale, np.float32)
     strings = {"format": NAME, "format_version": str(VERSION)}
     strings["provenance"] = to_json("provenance", provenance or {})
     safetensors.write(stream, tensors, strings)
@@ -191,7 +199,12 @@ def _vectors(container: Container, path: Path) -> Loaded:
     matrix, dtype = parts.widened("input")
     words, title = parts.vocabulary(), f"{NAME} {VERSION} (safetensors)"
     return Loaded(
-        matrix, words, title, dtype=dtype, **text_parts(container.tensors, len(words), path)
+        matrix,
+        words,
+        title,
+        dtype=dtype,
+        story=parts.table("provenance"),
+        **text_parts(container.tensors, len(words), path),
     )
 
 

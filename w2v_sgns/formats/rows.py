@@ -50,6 +50,7 @@ class Loaded:
         notes: sentences on what is odd about the file.
         format: its name, for people.
         dtype: how it stores numbers.
+        story: how they came about, where the file tells.
         weights: float32 (V,), what each word counts in a text; None: all the same.
         log_scale: t of a tuning on pairs, whose logits are e^t times a cosine.
     """
@@ -62,6 +63,12 @@ class Loaded:
     story: dict[str, Any] = field(default_factory=dict)
     weights: NDArray[np.float32] | None = None
     log_scale: float | None = None
+
+    @property
+    def two_towers(self) -> bool:
+        """Whether queries and documents have rows of their own: E and Ep."""
+        pairs = self.story.get("pairs")
+        return isinstance(pairs, dict) and pairs.get("towers") == 2
 
 
 class Rows:

@@ -57,6 +57,7 @@ def _both(path: Path | str, selection: Selection, which: str) -> Loaded:
         model.E,
         model.vocabulary,
         "w2v-sgns model",
+        story=model.provenance,
         **text_parts(model.extras, len(model.vocabulary), path),
     )
     inputs = select(whole, selection)

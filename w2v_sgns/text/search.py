@@ -103,7 +103,7 @@ class Documents:
         from w2v_sgns.vectors.ann import open_index
 
         vectors = Vectors(self.rows, Vocabulary.from_words(self._texts))
-        index = open_index(vectors, beside, say=say)
+        index = open_index(vectors, beside, say=say, rows="documents")
         found = index.nearest(queries, topn=top, exclude=[[] for _ in queries])
         return [hits if row.any() else [] for hits, row in zip(found, queries, strict=True)]
 

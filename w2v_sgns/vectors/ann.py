@@ -66,17 +66,20 @@ class Index:
         return answers
 
 
-def open_index(vectors: Vectors, model: Path, *, say: Callable[[str], None]) -> Index:
+def open_index(
+    vectors: Vectors, model: Path, *, say: Callable[[str], None], rows: str = "words"
+) -> Index:
     """Return the index beside a model file, built now if it is not there or of other vectors.
 
     Args:
         vectors: those of the model.
         model: the model's file; the index is `MODEL.faiss`, its passport `MODEL.faiss.json`.
         say: is told when an index is built, and how much of the exact answers it finds.
+        rows: what the rows are, for messages.
 
     Raises:
         ConfigError: the extra is not installed, or memory is short.
-        OutputError: the index cannot be written.
+        OutputError: the index cannot be written, or a file of that name is none of ours.
     """
     faiss = _faiss()
     path = model.with_name(model.name + ".faiss")
@@ -85,15 +88,29 @@ def open_index(vectors: Vectors, model: Path, *, say: Callable[[str], None]) -> 
     if path.is_file() and known.get("vectors") == _fingerprint(vectors):
         graph = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)  # mapped, not read
         return Index(vectors, graph, known.get("recall"))
-    _check_room(vectors, path)
-    say(f"building the index {path} of {len(vectors):,} words; this is done once")
+    _refuse_foreign(path, passport)
+    _check_room(vectors, path, rows)
+    say(f"building the index {path} of {len(vectors):,} {rows}; this is done once")
     index = build_index(vectors)
     say(f"recall {index.recall:.3f}: so many of the exact {TESTED_TOP} nearest were found")
     _save(index, path, passport)
     return index
 
 
-def _check_room(vectors: Vectors, path: Path) -> None:
+def _refuse_foreign(path: Path, passport: Path) -> None:
+    """Refuse to replace a file that has no passport of ours.
+
+    Raises:
+        OutputError: names it.
+    """
+    if path.is_file() and not passport.is_file():
+        raise OutputError(
+            f"{path}: exists, and no {passport.name} says that it is an index of ours; it is left "
+            "as it is: move it away, or leave out --index"
+        )
+
+
+def _check_room(vectors: Vectors, path: Path, rows: str) -> None:
     """Refuse to begin what neither memory nor disk can hold.
 
     Raises:
@@ -101,7 +118,9 @@ def _check_room(vectors: Vectors, path: Path) -> None:
         OutputError: too little room on the disk.
     """
     needed = len(vectors) * (4 * vectors.vector_size + NODE_BYTES)
-    told = f"an index of {len(vectors):,} words × {vectors.vector_size} needs {human_bytes(needed)}"
+    told = (
+        f"an index of {len(vectors):,} {rows} × {vectors.vector_size} needs {human_bytes(needed)}"
+    )
     if needed > (free := available_memory()):
         raise ConfigError(f"{told} of memory; there are {human_bytes(free)}; leave out --index")
     try:
@@ -154,7 +173,7 @@ def _save(index: Index, path: Path, passport: Path) -> None:
         with graph.open("wb") as stream:
             writer = _faiss().PyCallbackIOWriter(stream.write)
             _faiss().write_index(index._graph, writer)
-        passport.unlink(missing_ok=True)  # it does not vouch for what comes
+        passport.write_text("{}")  # ours, but it does not vouch for what comes
         os.replace(graph, path)
         passport.write_text(json.dumps(known))
     except OSError as error:
