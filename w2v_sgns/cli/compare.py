@@ -23,7 +23,7 @@ from w2v_sgns.cli.options import DebugOption, JsonOption
 from w2v_sgns.cli.output import align, shorten, shown, warn, write_json
 from w2v_sgns.cli.train_options import Bias, Dim, MinCount, Negative, Sample, Seed, SharedNoise
 from w2v_sgns.cli.train_options import Window as WindowOption
-from w2v_sgns.config import OBJECTIVES, RunOptions, TrainConfig
+from w2v_sgns.config import COMPARED, RunOptions, TrainConfig
 
 if TYPE_CHECKING:
     from w2v_sgns.evaluation.objectives import Comparison, Leg
@@ -42,7 +42,7 @@ def compare(
     corpus: CorpusArgument,
     objectives: Annotated[
         str, _option("--objectives", "Which ones, by commas.", "NAME,...")
-    ] = ",".join(OBJECTIVES),
+    ] = ",".join(COMPARED),
     epochs: Annotated[int, _option("--epochs", "Passes over the corpus for each.", "N")] = 3,
     seconds: Annotated[
         float | None,

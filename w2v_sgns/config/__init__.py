@@ -8,9 +8,10 @@ Ranges are checked here and nowhere else.
 from w2v_sgns.config.pairs import MOST_SCALE, PairConfig
 from w2v_sgns.config.run import DEFAULT_MODEL, RunOptions, parse_size
 from w2v_sgns.config.text import TextOptions
-from w2v_sgns.config.train import OBJECTIVES, WHOLE_LINE, TrainConfig
+from w2v_sgns.config.train import COMPARED, OBJECTIVES, WHOLE_LINE, TrainConfig
 
 __all__ = [
+    "COMPARED",
     "DEFAULT_MODEL",
     "MOST_SCALE",
     "OBJECTIVES",

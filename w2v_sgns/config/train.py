@@ -19,9 +19,10 @@ from w2v_sgns.config.ranges import (
 from w2v_sgns.config.text import TextOptions
 from w2v_sgns.errors import ConfigError
 
-__all__ = ["OBJECTIVES", "WHOLE_LINE", "TrainConfig"]
+__all__ = ["COMPARED", "OBJECTIVES", "WHOLE_LINE", "TrainConfig"]
 
 OBJECTIVES = ("sgns", "nce", "nce-sigmoid", "softmax", "inbatch")
+COMPARED = OBJECTIVES[:4]  # by w2v compare, where none are named
 # q(w) ∝ count^exponent where none is given: the published choice of each; None: no noise is drawn
 NOISE_EXPONENTS = {"sgns": 0.75, "nce": 0.0, "nce-sigmoid": 0.0, "softmax": None, "inbatch": None}
 INSTEAD = {

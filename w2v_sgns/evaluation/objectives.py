@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from w2v_sgns.config import OBJECTIVES, RunOptions, TrainConfig
+from w2v_sgns.config import COMPARED, OBJECTIVES, RunOptions, TrainConfig
 from w2v_sgns.errors import ConfigError, DivergenceError
 from w2v_sgns.evaluation.ground import Ground, Moment, Trial
 
@@ -65,7 +65,7 @@ def compare_objectives(
     corpus: Any,
     config: TrainConfig,
     *,
-    objectives: Sequence[str] = OBJECTIVES,
+    objectives: Sequence[str] = COMPARED,
     seconds: float | None = None,
     holdout: float = 0.02,
     questions: Sequence[Questions] = (),
