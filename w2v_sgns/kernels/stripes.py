@@ -294,16 +294,33 @@ def window_gradients(tile, at, plan, z, count):
 
 @njit(inline="always")
 def add_block(
-    tile, at, work, plan, columns, words, edges, place, low, high, later, coming, E, dim, drop, lr
+    tile,
+    at,
+    work,
+    plan,
+    columns,
+    words,
+    edges,
+    place,
+    low,
+    high,
+    later,
+    coming,
+    E,
+    dim,
+    drop,
+    lr,
+    added,
 ):
-    """Update this thread's columns for words[low:high], block `place`; return pairs and loss.
+    """Update this thread's columns for words[low:high], block `place`.
 
-    Of the block `later`, which is scored next, `coming` windows are asked for.
+    Of the block `later`, which is scored next, `coming` windows are asked for. added: terms in a
+    lane of the loss so far. Return pairs, what was drained of the loss, and the terms since.
     """
     low_edge, high_edge = edges
     z = plan.scores + plan.ring_bytes * place
     start = z
-    pairs = added = 0
+    pairs = 0
     loss = 0.0
     for t in range(low, high):
         count = high_edge[t] - low_edge[t] - 1
@@ -338,7 +355,7 @@ def add_block(
         if added >= LOSS_TERMS:
             loss += drain_loss(work.loss)
             added = 0
-    return pairs, loss + drain_loss(work.loss)
+    return pairs, loss, added
 
 
 def _train_striped(
@@ -420,6 +437,7 @@ def _train_striped(
     lows, highs = np.zeros(RING, np.int64), np.zeros(RING, np.int64)
     early = np.zeros(RING, np.bool_)
     listed = scored = summed = 0  # blocks
+    added = 0
     before, low = begin, begin
     while low < final or summed < listed:
         while listed < scored + 2 and low < final:
@@ -475,7 +493,7 @@ def _train_striped(
         if not all_posted(counts, threads, np.int64(summed + 1)):
             break
         place = summed % RING
-        pairs, loss = add_block(
+        pairs, loss, added = add_block(
             tile,
             at,
             work,
@@ -492,12 +510,16 @@ def _train_striped(
             dim,
             drop,
             lr,
+            added,
         )
         summed += 1
         if me == 0:
             totals[0] += highs[place] - lows[place]
             totals[1] += pairs
             totals[2] += loss
+    loss = drain_loss(work.loss)
+    if me == 0:
+        totals[2] += loss
 
 
 train_striped: Any = compiled(_train_striped)
