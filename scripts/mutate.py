@@ -93,8 +93,8 @@ MUTATIONS = (
     Mutation(
         "last alias row",
         "w2v_sgns/kernels/windows.py",
-        "slot = np.int64(below(high(bits), np.uint64(len(table))))",
-        "slot = np.int64(below(high(bits), np.uint64(len(table) - 1)))",
+        "return np.int64(below(high(bits), np.uint64(count)))",
+        "return np.int64(below(high(bits), np.uint64(count - 1)))",
         "tests/test_sampling.py::test_draws_follow_q",
     ),
     Mutation(
@@ -106,10 +106,9 @@ MUTATIONS = (
     ),
     Mutation(
         "a chunk is trained twice after a stop",
-        "w2v_sgns/training/run.py",
-        "state.sums, state.chunk = state.sums.plus(totals), totals.next_chunk",
-        "state.sums, state.chunk = state.sums.plus(totals), totals.next_chunk - "
-        "(totals.next_chunk < self.backend.chunks)",
+        "w2v_sgns/training/backends.py",
+        "self.next, self._end, self._step = first, end, step",
+        "self.next, self._end, self._step = max(0, first - 1), end, step",
         "tests/training/test_resume.py::test_resumed_is_straight",
     ),
     Mutation(
