@@ -121,8 +121,8 @@ MUTATIONS = (
     Mutation(
         "threads in step never see old scores",
         "w2v_sgns/kernels/stripes.py",
-        "if scored < listed and (scored == summed or early[place]):",
-        "if scored < listed and scored == summed:",
+        "early = count_word(words, before, low) < REPEATS",
+        "early = False",
         "tests/kernels/test_stripes.py::test_the_twin",
     ),
     Mutation(
