@@ -10,7 +10,8 @@ from kernel_cases import TOLERANCE, Text, aligned_copy, distance, random_matrice
 from naive import Sums, replay, replay_in_step
 
 from w2v_sgns.config import TrainConfig
-from w2v_sgns.kernels import stripes as kernel
+from w2v_sgns.kernels import team as kernel
+from w2v_sgns.kernels.blocks import list_blocks
 from w2v_sgns.kernels.compile import compiled
 from w2v_sgns.kernels.lockstep import COUNTS, ENDED, all_posted, post
 from w2v_sgns.kernels.matrices import padded
@@ -184,7 +185,7 @@ def test_a_copy_in_stripes_and_back() -> None:
 
 
 def blocks_of(words: list[int], most: int) -> list[tuple[int, int, bool]]:
-    listed = kernel.list_blocks(np.array(words, np.int32), 0, len(words), most)
+    listed = list_blocks(np.array(words, np.int32), 0, len(words), most)
     return [(int(low), int(high), bool(early)) for low, high, early in listed]
 
 

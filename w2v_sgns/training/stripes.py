@@ -13,14 +13,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from w2v_sgns.kernels.lockstep import ENDED
-from w2v_sgns.kernels.stripes import (
-    block_windows,
-    put_back,
-    striped,
-    striped_workspace,
-    team,
-    train_striped,
-)
+from w2v_sgns.kernels.stripes import train_striped
+from w2v_sgns.kernels.team import block_windows, put_back, striped, striped_workspace, team
 from w2v_sgns.kernels.windows import CHUNK
 from w2v_sgns.kernels.workspace import Workspace
 from w2v_sgns.training.backends import Chunks, HogwildBackend, Matrix, Tick, TrainingData, Worker
