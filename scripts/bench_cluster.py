@@ -20,7 +20,9 @@ import numpy as np
 
 from w2v_sgns.cluster.backend import ClusterBackend
 from w2v_sgns.cluster.local import LocalEngine
-from w2v_sgns.cluster.node import Merge, Node, Settings
+from w2v_sgns.cluster.node import Node
+from w2v_sgns.cluster.rows import Merge
+from w2v_sgns.cluster.settings import Settings
 from w2v_sgns.cluster.shares import SentShares
 from w2v_sgns.config import TrainConfig
 from w2v_sgns.corpus import load_corpus
@@ -104,7 +106,10 @@ def main() -> None:
                 found[nodes, rule].append(scores)
                 line = {"nodes": nodes, "rule": rule, "seed": seed, "rounds": backend.pace.rounds}
                 line |= dict(zip(("analogies", "wordsim"), scores, strict=True))
-                line |= {"loss": round(loss, 4), "merge_share": round(backend.cost.share, 3)}
+                line |= {
+                    "loss": round(loss, 4),
+                    "merge_share": round(backend.merging.cost.share, 3),
+                }
                 line |= {"seconds": round(time.perf_counter() - begun)}
                 print(json.dumps(line), flush=True)
     for (nodes, rule), scores in found.items():

@@ -34,8 +34,8 @@ os.environ["PYTHONPATH"] = str(ROOT)  # the actors', too
 
 from w2v_sgns.cluster.backend import ClusterBackend
 from w2v_sgns.cluster.local import LocalEngine
-from w2v_sgns.cluster.node import Settings
 from w2v_sgns.cluster.ray import RayEngine
+from w2v_sgns.cluster.settings import Settings
 from w2v_sgns.cluster.shares import SentShares
 from w2v_sgns.config import TrainConfig
 from w2v_sgns.corpus import load_corpus
@@ -143,7 +143,7 @@ def check_overhead(path: Path, intervals: list[int], epochs: int, store: int) ->
             config = TrainConfig(dim=100, epochs=epochs)
             begun = time.perf_counter()
             backend = trained(RayEngine(address, threads=1), corpus, config, words)
-            cost = backend.cost
+            cost = backend.merging.cost
             print(
                 f"overhead: V {len(corpus.vocabulary):,}, d 100, every {backend.pace.words:,} "
                 f"words: {cost.merges} merges of {cost.seconds / cost.merges:.2f} s, "

@@ -12,7 +12,8 @@ import pytest
 from w2v_sgns.cluster import slow
 from w2v_sgns.cluster.backend import ClusterBackend
 from w2v_sgns.cluster.local import LocalEngine
-from w2v_sgns.cluster.node import Node, Settings
+from w2v_sgns.cluster.node import Node
+from w2v_sgns.cluster.settings import Settings
 from w2v_sgns.cluster.shares import SentShares
 from w2v_sgns.config import TrainConfig
 from w2v_sgns.training.schedule import Schedule

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from w2v_sgns.cluster.node import class_ends
-from w2v_sgns.cluster.pace import paced, rows_merged
+from w2v_sgns.cluster.pace import class_ends, paced, rows_merged
 
 USUAL: dict[str, Any] = {
     "words": 100_000_000,

@@ -95,10 +95,11 @@ def test_a_node_that_stays_keeps_what_waits_for_its_merge(runs: Any) -> None:
         ahead, behind = engine.nodes[1], engine.nodes[2]
         ahead.version, ahead.base[0][:20] = 7, 1.0
         behind.replica[0][:] = 2.0
-        backend._kept[:] = 3
-        back = backend._put_back(LostNodeError([0], "killed", {}), 20)
+        backend.merging._kept[:] = 3
+        back = backend.merging.put_back(LostNodeError([0], "killed", {}), 20)
         assert back == ([0], 7)
-        assert backend._kept[:, 0].tolist() == [0, 3, 3]  # of what the lost node had trained
+        # of what the lost node had trained, nothing waits any more
+        assert backend.merging._kept[:, 0].tolist() == [0, 3, 3]
         assert [node.version for node in engine.nodes] == [7, 7, 7]
         assert (behind.replica[0][:20] == 1).all()
         assert (behind.base[0][:20] == 1).all()

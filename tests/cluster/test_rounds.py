@@ -10,8 +10,7 @@ import naive_merge
 import numpy as np
 import pytest
 
-from w2v_sgns.cluster import node as nodes
-from w2v_sgns.cluster import slow
+from w2v_sgns.cluster import rows, slow
 from w2v_sgns.cluster.engine import LostNodeError
 from w2v_sgns.cluster.local import LocalEngine
 from w2v_sgns.cluster.merge import KAPPA, Spectrum
@@ -41,7 +40,7 @@ def test_one_node_trains_what_one_machine_does(runs: Any) -> None:
     assert np.array_equal(found.Ep, Ep)
     assert (found.totals.kept, found.totals.pairs) == (totals.kept, totals.pairs)
     assert found.totals.loss == pytest.approx(totals.loss, rel=1e-9)
-    assert found.backend.cost.bytes == 0
+    assert found.backend.merging.cost.bytes == 0
 
 
 def test_a_round_is_separate_training_and_the_float64_rule(
@@ -106,14 +105,14 @@ def test_every_token_is_trained_once_an_epoch(runs: Any, undisturbed: Any) -> No
     assert undisturbed.totals.tokens == len(runs.tokens)
     assert undisturbed.totals.kept == len(runs.tokens)  # --sample 0
     assert undisturbed.totals.next_chunk == undisturbed.backend.chunks
-    assert undisturbed.backend.cost.merges == 2 * undisturbed.backend.pace.rounds
+    assert undisturbed.backend.merging.cost.merges == 2 * undisturbed.backend.pace.rounds
 
 
 def test_int8_ends_near_float32(runs: Any, undisturbed: Any) -> None:
     exact = runs.run(int8=False)
     difference = np.abs(undisturbed.E - exact.E).mean()
     assert 0 < difference < 0.02 * np.abs(exact.E).mean()
-    assert exact.backend.cost.bytes > 2 * undisturbed.backend.cost.bytes
+    assert exact.backend.merging.cost.bytes > 2 * undisturbed.backend.merging.cost.bytes
 
 
 def test_stopped_and_gone_on_with_is_straight(runs: Any, undisturbed: Any) -> None:
@@ -152,7 +151,7 @@ def test_another_number_of_nodes_goes_on_at_the_same_share_of_the_epoch(runs: An
 
 
 def test_a_machine_without_the_memory_is_told(runs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nodes, "available_memory", lambda: 10_000)
+    monkeypatch.setattr(rows, "available_memory", lambda: 10_000)
     with pytest.raises(ResourceError, match=r"machine of the cluster has 10 kB .* needs 115 kB"):
         runs.run()
 
@@ -235,7 +234,7 @@ def test_a_merge_that_is_not_finite_is_undone_and_done_more_cautiously(runs: Any
     assert any(
         "undone and done anew with κ = 4: rows were not finite" in note for note in found.notes
     )
-    assert found.backend.kappa == 4
+    assert found.backend.merging.kappa == 4
     assert np.isfinite(found.E).all()
     assert np.isfinite(found.Ep).all()
 
@@ -247,7 +246,7 @@ def test_a_merge_after_which_the_loss_jumps_is_undone(runs: Any, undisturbed: An
     found = runs.run(make=Wild)
     jumps = [note for note in found.notes if "the loss went from" in note]
     assert len(jumps) == 1
-    assert found.backend.kappa == 4
+    assert found.backend.merging.kappa == 4
     mean = found.totals.loss / found.totals.pairs
     assert mean < 1.02 * undisturbed.totals.loss / undisturbed.totals.pairs
 

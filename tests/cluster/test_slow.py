@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from w2v_sgns.cluster import slow
-from w2v_sgns.cluster.node import Node, own_tokens
+from w2v_sgns.cluster.node import Node
 from w2v_sgns.cluster.slow import Slow
+from w2v_sgns.cluster.stretch import own_tokens
 
 CHUNK = 16_384
 EQUAL = dict.fromkeys(range(4), 100.0)  # tokens a second

@@ -19,7 +19,7 @@ import pytest
 
 from w2v_sgns import ConfigError, CorpusError, DivergenceError, ResourceError, train
 from w2v_sgns.cluster import address as address_of
-from w2v_sgns.cluster import ray
+from w2v_sgns.cluster import connection, ray
 from w2v_sgns.cluster.address import check_address
 from w2v_sgns.cluster.local import LocalEngine
 from w2v_sgns.config import RunOptions, TrainConfig
@@ -213,7 +213,7 @@ def test_a_token_that_is_refused_is_told() -> None:
 
     exceptions = SimpleNamespace(RayError=OSError)
     with pytest.raises(ConfigError, match=r"^--cluster here:1: .*RAY_AUTH_MODE and RAY_AUTH_TOKEN"):
-        ray._connect(SimpleNamespace(init=init, exceptions=exceptions), "here:1")
+        connection.connect(SimpleNamespace(init=init, exceptions=exceptions), "here:1")
 
 
 def test_rays_handler_of_sigterm_is_undone() -> None:
@@ -222,5 +222,7 @@ def test_rays_handler_of_sigterm_is_undone() -> None:
     def init(**_: Any) -> None:
         signal.signal(signal.SIGTERM, lambda *_: None)
 
-    ray._connect(SimpleNamespace(init=init, exceptions=SimpleNamespace(RayError=OSError)), "here:1")
+    connection.connect(
+        SimpleNamespace(init=init, exceptions=SimpleNamespace(RayError=OSError)), "here:1"
+    )
     assert signal.getsignal(signal.SIGTERM) is former

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from w2v_sgns import sampling
-from w2v_sgns.cluster import node as nodes
 from w2v_sgns.cluster import pace
 from w2v_sgns.cluster.local import LocalEngine
 from w2v_sgns.cluster.merge import curvature
@@ -25,7 +24,6 @@ FIRST = 32  # rows of the first merge
 def backend(runs: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Three rounds an epoch: of 32 rows, of 64, and of all 300."""
     monkeypatch.setattr(pace, "FIRST_ROWS", FIRST)
-    monkeypatch.setattr(nodes, "FIRST_ROWS", FIRST)
     engine = LocalEngine(2)
     try:
         made = runs.backend(engine, sync_words=CHUNK)
@@ -38,7 +36,7 @@ def backend(runs: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def assert_all_merged(backend: Any) -> None:
-    assert not backend._kept.any()
+    assert not backend.merging._kept.any()
     for node in backend.engine.nodes:
         for replica, base, told in zip(node.replica, node.base, backend.matrices, strict=True):
             assert np.array_equal(replica, told)
@@ -48,7 +46,7 @@ def assert_all_merged(backend: Any) -> None:
 def test_an_epochs_last_merge_is_of_all_rows(backend: Any) -> None:
     backend.run_epoch(0, lambda totals: None)
     assert_all_merged(backend)
-    assert backend.cost.merges == 3
+    assert backend.merging.cost.merges == 3
 
 
 def test_a_stop_merges_what_waits(backend: Any) -> None:
@@ -56,7 +54,7 @@ def test_a_stop_merges_what_waits(backend: Any) -> None:
     assert done.next_chunk == 2
     assert_all_merged(backend)
     assert backend.matrices[1][FIRST:].any()  # Ep starts at zero
-    assert backend.cost.merges == 2
+    assert backend.merging.cost.merges == 2
 
 
 def test_an_exception_from_tick_loses_nothing_of_the_rounds_before(backend: Any) -> None:
@@ -92,7 +90,7 @@ def test_an_undo_takes_every_replica_back(backend: Any) -> None:
     for node in backend.engine.nodes:
         for replica in node.replica:
             replica[:] = 5
-    merge = backend._described(300, 0.0, None)
+    merge = backend.merging._described(300, 0.0, None)
     assert all(backend.engine.exchange("remerge", "replace", argument=merge))
     assert_all_merged(backend)
 
@@ -119,7 +117,7 @@ def test_a_fixed_window_has_more_contexts(runs: Any) -> None:
         engine = LocalEngine(1)
         try:
             backend = runs.backend(engine, config={"fixed_window": fixed})
-            rates.append(backend._described(300, 0.05, None).rate)
+            rates.append(backend.merging._described(300, 0.05, None).rate)
         finally:
             engine.close()
     assert rates == [pytest.approx(2 * 0.05 * 3), pytest.approx(2 * 0.05 * 4)]

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from w2v_sgns.errors import W2VError
 
-__all__ = ["TICK", "Each", "Engine", "LostNodeError", "Watch"]
+__all__ = ["TICK", "Each", "Engine", "LostNodeError", "Watch", "first_answer"]
 
 TICK = 0.1  # seconds between two looks at the nodes
 
@@ -92,3 +92,17 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """End all nodes."""
+
+
+def first_answer(engine: Engine, task: str, *arguments: Any) -> Any:
+    """Return what the first node says that is there.
+
+    Raises:
+        LostNodeError: none is.
+    """
+    for rank in range(engine.size):
+        try:
+            return engine.call(task, *arguments, ranks=[rank])[0]
+        except LostNodeError as lost:
+            reason = lost
+    raise reason

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["FIRST_ROWS", "Pace", "paced", "rows_merged"]
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Pace", "class_ends", "paced", "rows_merged"]
 
 LEAST_ROUNDS = 50  # a run; below, analogies fall by 2 points and more
 SHARE = 0.05  # of the time that merging may take, where the rounds allow it
@@ -76,3 +79,11 @@ def rows_merged(number: int, words: int, full_every: int) -> int:
     if number % full_every == 0:
         return words
     return min(words, FIRST_ROWS * (number & -number))
+
+
+def class_ends(words: int) -> npt.NDArray[np.int64]:
+    """Return where the classes of rows end that are merged together: 1024·2^j, and V."""
+    ends = [FIRST_ROWS]
+    while ends[-1] < words:
+        ends.append(2 * ends[-1])
+    return np.asarray(np.minimum(np.array(ends), words))

@@ -7,18 +7,15 @@ actor through Ray's object store, pickled and unpickled by Ray alone.
 from __future__ import annotations
 
 import importlib
-import ipaddress
-import os
-import signal
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
-from w2v_sgns.cluster.address import check_address, no_cluster
+from w2v_sgns.cluster.address import check_address
+from w2v_sgns.cluster.connection import connect, first_line, imported
 from w2v_sgns.cluster.engine import TICK, Each, LostNodeError, Watch
 from w2v_sgns.cluster.node import Node
-from w2v_sgns.errors import ConfigError, ResourceError, W2VError
+from w2v_sgns.errors import ResourceError, W2VError
 
 __all__ = ["RayEngine"]
 
@@ -58,9 +55,9 @@ class RayEngine:
             ResourceError: Ray is not installed, or a machine has not the processors free.
         """
         check_address(address)
-        self._ray = _imported()
+        self._ray = imported()
         self._threads, self._actors = threads, dict[int, Any]()
-        _connect(self._ray, address)
+        connect(self._ray, address)
         try:
             self._machines = [m for m in self._alive() if m["Resources"].get("CPU", 0) >= 1]
             if not self._machines:
@@ -104,7 +101,7 @@ class RayEngine:
             self._ray.get(ready)
         except self._ray.exceptions.RayError as error:
             raise ResourceError(
-                f"--cluster {address}: a node cannot start ({_first_line(error)}); w2v-sgns must "
+                f"--cluster {address}: a node cannot start ({first_line(error)}); w2v-sgns must "
                 "be installed on every machine, in the same version"
             ) from error
 
@@ -163,10 +160,10 @@ class RayEngine:
             if isinstance(cause, W2VError):
                 raise cause from None
             if isinstance(cause, exceptions.RayError):  # what it was to be given is gone
-                raise LostNodeError([-1], _first_line(cause), {}) from error
+                raise LostNodeError([-1], first_line(cause), {}) from error
             raise
         except exceptions.RayError as error:
-            raise LostNodeError([-1], _first_line(error), {}) from error
+            raise LostNodeError([-1], first_line(error), {}) from error
 
     def exchange(self, *stages: str, argument: Any = None) -> list[Any]:
         """See Engine."""
@@ -227,55 +224,3 @@ class RayEngine:
             with suppress(self._ray.exceptions.RayError):
                 self._ray.kill(actor)
         self._ray.shutdown()
-
-
-def _imported() -> Any:
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # what matters is raised, and told once
-    try:
-        return importlib.import_module("ray")
-    except ImportError as error:
-        raise ResourceError("--cluster needs Ray: pip install 'w2v-sgns[cluster]'") from error
-
-
-def _connect(ray: Any, address: str) -> None:
-    """Join a cluster, and leave the terminal and the signals to us.
-
-    Raises:
-        ConfigError: there is none, or it wants another token.
-    """
-    more: dict[str, Any] = {}
-    host = address.rpartition(":")[0]
-    with suppress(ValueError):  # a name
-        if ipaddress.ip_address(host).is_loopback:  # else Ray takes the network card's address
-            more["_node_ip_address"] = host
-    try:
-        with _own_signals():
-            ray.init(address=address, log_to_driver=False, logging_level="CRITICAL", **more)
-    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        if _is_about_tokens(error):
-            raise ConfigError(
-                f"--cluster {address}: the cluster and this machine do not agree on Ray's token "
-                "authentication; give w2v the RAY_AUTH_MODE and RAY_AUTH_TOKEN of `ray start`"
-            ) from error
-        raise no_cluster(address, _first_line(error)) from error
-
-
-def _is_about_tokens(error: BaseException) -> bool:
-    text = f"{type(error).__name__} {error}".lower()
-    return any(word in text for word in ("invalidauthtoken", "authentication", "unauthenticated"))
-
-
-@contextmanager
-def _own_signals() -> Iterator[None]:
-    """Undo Ray's handler of SIGTERM, which prints a stack."""
-    former = signal.getsignal(signal.SIGTERM)
-    try:
-        yield
-    finally:
-        if former is not None and threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, former)
-
-
-def _first_line(error: BaseException) -> str:
-    text = str(error).strip() or type(error).__name__
-    return text.splitlines()[0].rstrip(".")[:200]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from w2v_sgns.cluster.engine import Engine, LostNodeError
-from w2v_sgns.cluster.node import Settings
+from w2v_sgns.cluster.settings import Settings
 from w2v_sgns.cluster.shares import Shares
 from w2v_sgns.training.events import Event, Progress
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from w2v_sgns.cluster.backend import ClusterBackend
 from w2v_sgns.cluster.engine import Engine
-from w2v_sgns.cluster.node import Settings
+from w2v_sgns.cluster.settings import Settings
 from w2v_sgns.cluster.shares import SentShares, Shares, count_on_nodes
-from w2v_sgns.config import RunOptions, TrainConfig
+from w2v_sgns.config import RunOptions, TrainConfig, parse_size
+from w2v_sgns.corpus.load import wanted_words
 from w2v_sgns.errors import ConfigError, CorpusError
 from w2v_sgns.kernels.windows import CHUNK
 from w2v_sgns.training.events import Event, Progress
@@ -60,21 +61,20 @@ class Nodes:
         self.engine = _engine(options)
         self._shares: Shares | None = None
 
+    @property
+    def size(self) -> int:
+        """How many machines there are."""
+        return self.engine.size
+
     def counted(
         self, source: Source, options: RunOptions, say: Progress, **selection: Any
     ) -> Corpus:
-        """Have the nodes count a text; what can be read only once, or only here, is counted here.
+        """Have the nodes count a text, each a part.
 
         Raises:
             CorpusError, StreamError, VocabularyError: see load_corpus.
         """
-        from w2v_sgns.config import parse_size
-        from w2v_sgns.corpus.load import wanted_words
-        from w2v_sgns.training.trainer import counted
-
-        if source.arguments is None:
-            return counted(source, options, say, **selection)
-        say(Event(phase="note", text=f"{self.engine.size} machines count the text, each a part"))
+        say(Event(phase="note", text=f"{self.size} machines count the text, each a part"))
         corpus, self._shares = count_on_nodes(
             source,
             self.engine,
@@ -92,9 +92,9 @@ class Nodes:
         Raises:
             CorpusError: the text is too short to share.
         """
-        config, size = self.config, self.engine.size
+        config = self.config
         tokens = corpus.stats.tokens_kept
-        shares = self._shares or SentShares(np.asarray(corpus.store.tokens), size)
+        shares = self._shares or SentShares(np.asarray(corpus.store.tokens), self.size)
         if min(shares.sizes) < CHUNK:
             raise _too_few(shares.sizes)
         counts = corpus.vocabulary.counts

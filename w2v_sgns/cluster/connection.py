@@ -1,0 +1,75 @@
+"""The connection to a Ray cluster: Ray itself, kept from the terminal and from the signals."""
+
+from __future__ import annotations
+
+import importlib
+import ipaddress
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from w2v_sgns.cluster.address import no_cluster
+from w2v_sgns.errors import ConfigError, ResourceError
+
+__all__ = ["connect", "first_line", "imported"]
+
+
+def imported() -> Any:
+    """Return the module ray.
+
+    Raises:
+        ResourceError: it is not installed.
+    """
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # what matters is raised, and told once
+    try:
+        return importlib.import_module("ray")
+    except ImportError as error:
+        raise ResourceError("--cluster needs Ray: pip install 'w2v-sgns[cluster]'") from error
+
+
+def connect(ray: Any, address: str) -> None:
+    """Join a cluster, and leave the terminal and the signals to us.
+
+    Raises:
+        ConfigError: there is none, or it wants another token.
+    """
+    more: dict[str, Any] = {}
+    host = address.rpartition(":")[0]
+    with suppress(ValueError):  # a name
+        if ipaddress.ip_address(host).is_loopback:  # else Ray takes the network card's address
+            more["_node_ip_address"] = host
+    try:
+        with _own_signals():
+            ray.init(address=address, log_to_driver=False, logging_level="CRITICAL", **more)
+    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        if _is_about_tokens(error):
+            raise ConfigError(
+                f"--cluster {address}: the cluster and this machine do not agree on Ray's token "
+                "authentication; give w2v the RAY_AUTH_MODE and RAY_AUTH_TOKEN of `ray start`"
+            ) from error
+        raise no_cluster(address, first_line(error)) from error
+
+
+def _is_about_tokens(error: BaseException) -> bool:
+    text = f"{type(error).__name__} {error}".lower()
+    return any(word in text for word in ("invalidauthtoken", "authentication", "unauthenticated"))
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Undo Ray's handler of SIGTERM, which prints a stack."""
+    former = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if former is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, former)
+
+
+def first_line(error: BaseException) -> str:
+    """Return what an error says first, in one line for people."""
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0].rstrip(".")[:200]
