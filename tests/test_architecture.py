@@ -14,6 +14,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "w2v_sgns"
 # From the top down; a part may import its own layer and those below.
 LAYERS = (
     {"cli"},
+    {"run"},
     {"cluster"},
     {"training", "evaluation", "text", "plots"},
     {"formats", "vectors"},
@@ -23,12 +24,10 @@ LAYERS = (
 RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 # A model saves itself and finds neighbours, vectors judge themselves: they call those layers when
 # asked, not on import.
-# A training starts its cluster when one is asked for.
 CALLED_LATE = {
     ("model", "formats"),
     ("model", "vectors"),
     ("vectors", "evaluation"),
-    ("training", "cluster"),
 }
 ONLY_CLI = {"typer", "rich", "click"}
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         W2VError,
     )
     from w2v_sgns.model import Model
-    from w2v_sgns.training.trainer import train
+    from w2v_sgns.run import train
     from w2v_sgns.vectors import Vectors
 
 __all__ = [
@@ -61,7 +61,7 @@ _MODULES = {
     "TrainConfig": "config",
     "Vectors": "vectors",
     "Vocabulary": "corpus.vocabulary",
-    "train": "training.trainer",
+    "train": "run",
 }
 
 

@@ -219,8 +219,8 @@ def _check(settings: dict[str, Any]) -> None:
 
 
 def _run(corpus: list[str] | None, settings: dict[str, Any], *, quiet: bool) -> None:
+    from w2v_sgns.run import run_plan
     from w2v_sgns.training.progress import TerminalProgress, summary
-    from w2v_sgns.training.trainer import train_plan
 
     plan = _plan(corpus, settings)
     with (
@@ -234,7 +234,7 @@ def _run(corpus: list[str] | None, settings: dict[str, Any], *, quiet: bool) -> 
             if not quiet or event.phase == "interrupted":
                 progress(event)
 
-        model = train_plan(plan, progress=tell)
+        model = run_plan(plan, progress=tell)
     if quiet or progress.output is None:
         return
     assert progress.last is not None

@@ -17,12 +17,12 @@ from w2v_sgns.training.needs import stripe_count
 from w2v_sgns.training.setup import cpu_backend, settled
 
 if TYPE_CHECKING:
-    from w2v_sgns.cluster.start import Nodes
     from w2v_sgns.corpus import Corpus
     from w2v_sgns.training.backends import Backend, HogwildBackend
     from w2v_sgns.training.batches import BatchBackend
     from w2v_sgns.training.cuda.backend import CudaBackend
     from w2v_sgns.training.events import Progress
+    from w2v_sgns.training.machines import Machines
     from w2v_sgns.training.schedule import Schedule
     from w2v_sgns.training.state import State
 
@@ -44,7 +44,7 @@ class Placement:
     stripes: int | None = None  # see needs.stripe_count
     device: Device | None = None
     streams: int = 0
-    nodes: Nodes | None = None  # machines of a cluster
+    machines: Machines | None = None  # of a cluster
     note: str = ""  # what to say about the choice
 
     def backend(
@@ -57,8 +57,8 @@ class Placement:
         say: Progress,
     ) -> tuple[Backend, Schedule]:
         """Return what trains the state on this corpus, and its learning rates."""
-        if self.nodes is not None:
-            return self.nodes.backend(state.E, state.Ep, corpus, say)
+        if self.machines is not None:
+            return self.machines.backend(state.E, state.Ep, corpus, say)
         backend, schedule = self._here(state, corpus, config, window)
         if state.frozen is not None:
             backend.freeze(state.frozen)
@@ -99,8 +99,8 @@ class Placement:
         before = provenance.get("device")
         names = [name] if before is None else dict.fromkeys([*before.split(", "), name])
         found = provenance | {"device": ", ".join(names)}
-        if self.nodes is not None:
-            return found | {"nodes": self.nodes.engine.size, "deterministic": False}
+        if self.machines is not None:
+            return found | {"nodes": self.machines.size, "deterministic": False}
         if self.device is not None:
             alone = self.streams == 1 and (before is None or provenance.get("deterministic", False))
             return found | {"streams": self.streams, "deterministic": alone}
@@ -147,11 +147,11 @@ def placed(
     corpus: Corpus,
     config: TrainConfig,
     threads: int,
-    nodes: Nodes | None = None,
+    machines: Machines | None = None,
 ) -> Placement:
     """Return where a counted corpus is trained: see :func:`asked_device` for `device`."""
-    if nodes is not None:
-        return Placement(threads=threads, nodes=nodes)
+    if machines is not None:
+        return Placement(threads=threads, machines=machines)
     if device is None:
         note = "--device auto: the CPU, no GPU can train this" if options.device == "auto" else ""
         return Placement(threads=threads, stripes=stripe_count(options, config), note=note)

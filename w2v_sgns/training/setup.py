@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from w2v_sgns.config import RunOptions, TrainConfig
+from w2v_sgns.config import TrainConfig
 from w2v_sgns.training.schedule import Schedule
 
 if TYPE_CHECKING:
-    from w2v_sgns.cluster.start import Nodes
     from w2v_sgns.corpus import Corpus
     from w2v_sgns.corpus.store import TokenStore
     from w2v_sgns.kernels.matrices import Matrix
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "backend_for",
-    "cluster_nodes",
     "cpu_backend",
     "initial_matrices",
     "matrices_for",
@@ -31,15 +28,6 @@ __all__ = [
     "settled",
     "training_data",
 ]
-
-
-def cluster_nodes(options: RunOptions, config: TrainConfig) -> AbstractContextManager[Nodes | None]:
-    """Return the machines to train on; None in it for this one alone."""
-    if not options.on_cluster:
-        return nullcontext()
-    from w2v_sgns.cluster.start import Nodes
-
-    return Nodes(options, config)
 
 
 def cpu_backend(

@@ -1,4 +1,4 @@
-"""`train`: from a corpus to a model.
+"""From a plan to a model.
 
 Checks what can be checked before the work, counts the corpus, runs the epochs, keeps the
 history, saves. How an epoch is computed is the backend's business, how progress looks the
@@ -34,9 +34,9 @@ from w2v_sgns.training.needs import (
 )
 from w2v_sgns.training.placement import Placement, asked_device, placed
 from w2v_sgns.training.places import inputs_of, locked_of, ours_of, outputs_of
-from w2v_sgns.training.resume import Plan, asked_of, check_corpus, planned
+from w2v_sgns.training.resume import Plan, asked_of, check_corpus
 from w2v_sgns.training.run import Run
-from w2v_sgns.training.setup import cluster_nodes, cpu_backend, initial_matrices, output_bias
+from w2v_sgns.training.setup import cpu_backend, initial_matrices, output_bias
 from w2v_sgns.training.signals import StopRequest
 from w2v_sgns.training.state import State, Sums
 
@@ -44,43 +44,18 @@ if TYPE_CHECKING:
     from w2v_sgns.corpus import Corpus
     from w2v_sgns.corpus.source import Source
     from w2v_sgns.training.devices import Device
+    from w2v_sgns.training.machines import Connect, Machines
 
-__all__ = ["train", "train_plan"]
+__all__ = ["counted", "selection_of", "train_plan"]
 
 MEASURED = 0.5  # seconds of softmax batches before a training, for its cost
 
 
-def train(corpus: Any = None, *, progress: Progress | None = None, **settings: Any) -> Model:
-    """Train word vectors on a corpus and return the model.
+def train_plan(plan: Plan, connect: Connect, *, progress: Progress | None = None) -> Model:
+    """Do what :func:`~w2v_sgns.run.train` says, with the settings already sorted.
 
-    Args:
-        corpus: the path of a text (words separated by blanks, a sentence or any context a line;
-            compressed or not), a folder, a pattern, `-`, a list of paths, or an iterable of
-            lines, each a list of str or int. May be left out with `resume`.
-        progress: called with an :class:`Event` about ten times a second.
-        **settings: fields of :class:`~w2v_sgns.TrainConfig` (dim=100, epochs=5, …) and of
-            :class:`~w2v_sgns.config.RunOptions` (output, threads, memory, force, resume, …).
-            Nothing is written unless `output` or `save_vocab` is given. With `resume`, only what
-            is to differ from the checkpoint.
-
-    In the main thread and with `output`, Ctrl-C and SIGTERM end the training after a checkpoint.
-
-    Raises:
-        ConfigError: a setting is out of range, or may not differ from the checkpoint's.
-        CorpusError, VocabularyError: there is nothing to train on, or another text than before.
-        StreamError: a compressed file is damaged or cut short.
-        FormatError: `resume` names no checkpoint.
-        OutputError: `output` cannot be written.
-        ResourceError: the matrices do not fit into memory.
-        DivergenceError: the loss or the vectors left the finite numbers.
-        TypeError: an unknown setting, or what is no corpus (a string of text, for one).
-        KeyboardInterrupt: Ctrl-C, once a checkpoint is written.
+    `connect`: makes the machines, if they are several.
     """
-    return train_plan(planned(corpus, settings), progress=progress)
-
-
-def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
-    """Do what :func:`train` says, with the settings already sorted."""
     from w2v_sgns.corpus.inputs import open_source
 
     options, config = plan.options, plan.config
@@ -94,11 +69,15 @@ def train_plan(plan: Plan, *, progress: Progress | None = None) -> Model:
             inputs=inputs_of(plan, source),
             ours=ours_of(plan),
         )
-        return _counted_and_fitted(plan, source, device, progress)
+        return _counted_and_fitted(plan, source, device, connect, progress)
 
 
 def _counted_and_fitted(
-    plan: Plan, source: Source, device: Device | None, progress: Progress | None
+    plan: Plan,
+    source: Source,
+    device: Device | None,
+    connect: Connect,
+    progress: Progress | None,
 ) -> Model:
     """Read the text, train, save."""
     from w2v_sgns.kernels.compile import when_compiling
@@ -112,12 +91,10 @@ def _counted_and_fitted(
         CurvePlot(options.plot, watch, force=options.force or resumed) as drawn,
         JsonLog(options.log_json, config, drawn, append=resumed) as say,
         when_compiling(_once(lambda: say(Event(phase="compile")))),
-        cluster_nodes(options, config) as nodes,
-        (counted if nodes is None else nodes.counted)(
-            source, options, say, **_selection(plan, given)
-        ) as text,
+        connect(options, config) as machines,
+        _counter(machines, source)(source, options, say, **_selection(plan, given)) as text,
     ):
-        placement = placed(device, options, text, config, threads, nodes)
+        placement = placed(device, options, text, config, threads, machines)
         say(
             Event(
                 phase="corpus",
@@ -133,6 +110,13 @@ def _counted_and_fitted(
         replaces = options.force or plan.replaces
         asked = asked_of(source, options, threads, replaces=replaces)
         return _fit(text, plan, given, placement, asked, say)
+
+
+def _counter(machines: Machines | None, source: Source) -> Callable[..., Corpus]:
+    """Return what counts a text: a stream, or what lies in memory, can be read here alone."""
+    if machines is None or source.arguments is None:
+        return counted
+    return machines.counted
 
 
 def _selection(plan: Plan, given: Given | None) -> dict[str, Any]:
