@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -21,6 +22,9 @@ from w2v_sgns.training.setup import initial_matrices
 
 CHUNK = 16_384
 WORDS = 300
+
+# needs Numba's simulator of a GPU
+collect_ignore = [] if numba.config.ENABLE_CUDASIM else ["test_gpu_nodes.py"]
 
 
 @dataclass
@@ -49,7 +53,7 @@ class Runs:
 
     def backend(self, engine: Any, **options: Any) -> ClusterBackend:
         config = replace(self.config, **options.pop("config", {}))
-        E, Ep = initial_matrices(WORDS, config)
+        E, Ep = initial_matrices(len(self.counts), config)
         self.notes: list[str] = []
         return ClusterBackend(
             E,
@@ -62,6 +66,8 @@ class Runs:
                 chunks=-(-len(self.tokens) // CHUNK),
                 threads=1,
                 int8=options.pop("int8", True),
+                device=options.pop("device", "cpu"),
+                streams=options.pop("streams", 0),
             ),
             shares=self._shares(engine.size, options.pop("sizes", None)),
             schedule=Schedule(

@@ -35,8 +35,9 @@ def two_nodes(monkeypatch: pytest.MonkeyPatch) -> list[LocalEngine]:
     """Any address leads to two nodes in threads."""
     engines: list[LocalEngine] = []
 
-    def connect(address: str, *, threads: int) -> LocalEngine:
+    def connect(address: str, *, threads: int, device: str) -> LocalEngine:
         assert (address, threads) == ("here:1", 1)
+        assert device in ("cpu", "auto")
         engines.append(LocalEngine(2))
         return engines[-1]
 
@@ -74,6 +75,39 @@ def test_a_cluster_trains_and_says_so(
     assert any("2 nodes, merged every" in line.get("text", "") for line in lines)
     with pytest.raises(RuntimeError, match="shutdown"):  # its threads have ended
         two_nodes[0].call("where")
+
+
+def test_auto_is_each_machines_choice(
+    two_nodes: list[LocalEngine], text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none() -> None:
+        raise ResourceError("--device cuda: there is none")
+
+    monkeypatch.setattr("w2v_sgns.training.placement.cuda_device", none)
+    events: list[Event] = []
+    model = train(text, **SMALL, device="auto", progress=events.append)
+    assert model.provenance["device"] == "auto"
+    told = "node 0, 1: --device auto: the CPU, no GPU can train this"
+    assert told in [event.text for event in events]
+    assert np.array_equal(model.E, train(text, **SMALL).E)
+
+
+def test_a_gpu_is_asked_for_and_what_it_cannot_train_is_refused_first(
+    text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def connect(address: str, *, threads: int, device: str) -> LocalEngine:
+        asked.append(device)
+        raise ResourceError("enough")
+
+    monkeypatch.setattr(ray, "RayEngine", connect)
+    with pytest.raises(ConfigError, match=r"^--device cuda: at most 2,048 dimensions"):
+        train(text, **SMALL | {"dim": 3000}, device="cuda")
+    assert not asked
+    with pytest.raises(ResourceError, match="enough"):
+        train(text, **SMALL, device="cuda")
+    assert asked == ["cuda"]
 
 
 def test_ctrl_c_gives_up_the_round_and_resume_trains_it(

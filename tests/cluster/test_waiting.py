@@ -131,7 +131,7 @@ def test_words_are_dropped_by_their_share_of_the_whole_text(runs: Any) -> None:
         backend.warm_up()
         whole = training_data(runs.tokens, runs.counts, backend.settings.config)
         for node in engine.nodes:
-            assert np.array_equal(node._data.keep, whole.keep)
+            assert np.array_equal(node._backend.data.keep, whole.keep)
         alone = training_data(runs.tokens[:48_000], runs.counts, backend.settings.config)
         assert not np.array_equal(alone.keep, whole.keep)
     finally:

@@ -6,16 +6,19 @@ Knows no other node: what it gives and takes goes through an engine.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from w2v_sgns.cluster.device import backend_on, choice_for
 from w2v_sgns.cluster.rows import Rows
 from w2v_sgns.cluster.settings import Settings
 from w2v_sgns.cluster.stretch import own_chunks
-from w2v_sgns.machine import allowed_threads
+from w2v_sgns.errors import ResourceError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +27,17 @@ if TYPE_CHECKING:
     from w2v_sgns.corpus.sections import Section
     from w2v_sgns.training.backends import Totals
 
-__all__ = ["Node", "node_seed"]
+__all__ = ["Begun", "Node", "node_seed"]
 
 STREAM = 0x5C  # keeps the nodes' seeds apart from all others
+MEASURED = 0.2  # seconds of training before the first round
+
+
+class Begun(NamedTuple):
+    """What a node says before its first round."""
+
+    words_a_second: float
+    note: str  # on what it trains, where that was a choice
 
 
 class Node(Rows):
@@ -72,36 +83,49 @@ class Node(Rows):
         """Tell whether the token ids are here."""
         return self._tokens is not None
 
-    # --- before the first merge
+    # --- the training
 
-    def begin(self, settings: Settings) -> float:
-        """Make room, compile; return words a second on this node."""
+    def begin(self, settings: Settings) -> Begun:
+        """Make room, compile; tell what trains here, and how fast.
+
+        Raises:
+            ResourceError: there is too little memory, or no GPU where one was asked for.
+        """
         from w2v_sgns.training.setup import training_data
 
         self.make_room(settings)
-        config = settings.config
         # kernels are compiled for read-only tokens, as a store's are
         assert self._tokens is not None
         tokens = self._tokens.view()
         tokens.flags.writeable = False
-        self._data = training_data(tokens, settings.counts, config, tokens_in_all=settings.tokens)
-        self._backend = self._made(config.lr, config.final_lr)
-        self._backend.warm_up()
-        return float(self._made(0.0, 0.0).tokens_per_second(0.2))
-
-    def _made(self, start: float, end: float) -> Any:
-        from w2v_sgns.training.schedule import Schedule
-        from w2v_sgns.training.setup import backend_for
-
-        settings = self.settings
-        config = replace(settings.config, seed=node_seed(settings.config.seed, self.rank))
-        schedule = Schedule(
-            start=start, end=end, tokens=len(self._data.tokens), epochs=config.epochs
+        data = training_data(
+            tokens, settings.counts, settings.config, tokens_in_all=settings.tokens
         )
-        threads = settings.threads or allowed_threads()
-        return backend_for(
-            *self.replica, self._data, config, schedule, threads=threads, window=None
-        )
+        with self._told_whose():
+            choice = choice_for(settings, len(tokens))
+            self._backend = backend_on(
+                choice,
+                self.replica,
+                data,
+                settings,
+                seed=node_seed(settings.config.seed, self.rank),
+            )
+            self._backend.warm_up()
+        return Begun(self._words_a_second(), choice.note)
+
+    @contextmanager
+    def _told_whose(self) -> Iterator[None]:
+        """Say which node lacks what it needs."""
+        try:
+            yield
+        except ResourceError as error:
+            raise ResourceError(f"node {self.rank}: {error}") from error
+
+    def _words_a_second(self) -> float:
+        """Train a little; the rows are zeros still, and training leaves such ones as they are."""
+        begun = time.perf_counter()
+        totals = self._backend.run_epoch(0, lambda _: time.perf_counter() - begun > MEASURED)
+        return float(totals.tokens / (time.perf_counter() - begun))
 
     def train(self, epoch: int, first: int, end: int) -> Totals:
         """Train the share of this node that belongs to chunks first..end of the whole text."""

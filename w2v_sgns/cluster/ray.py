@@ -1,4 +1,4 @@
-"""Nodes as actors of a Ray cluster that is there already: one on each of its machines.
+"""Nodes as actors of a Ray cluster that is there already: one on each of its machines, or GPUs.
 
 Connects and disconnects; starts no cluster, no dashboard and no telemetry. Rows go from actor to
 actor through Ray's object store, pickled and unpickled by Ray alone.
@@ -15,6 +15,7 @@ from w2v_sgns.cluster.address import check_address
 from w2v_sgns.cluster.connection import connect, first_line, imported
 from w2v_sgns.cluster.engine import TICK, Each, LostNodeError, Watch
 from w2v_sgns.cluster.node import Node
+from w2v_sgns.cluster.places import Place, places
 from w2v_sgns.errors import ResourceError, W2VError
 
 __all__ = ["RayEngine"]
@@ -47,55 +48,54 @@ class _Actor:
 class RayEngine:
     """An :class:`~w2v_sgns.cluster.engine.Engine` on the machines of a Ray cluster."""
 
-    def __init__(self, address: str, *, threads: int = 0) -> None:
-        """Connect and start an actor on each machine; `threads`: of each, 0: all.
+    def __init__(self, address: str, *, threads: int = 0, device: str = "cpu") -> None:
+        """Connect and start an actor on each machine, or with device cuda on each GPU.
+
+        threads: of each actor, 0: all of its machine. device: see RunOptions.
 
         Raises:
             ConfigError: there is no cluster at the address.
-            ResourceError: Ray is not installed, or a machine has not the processors free.
+            ResourceError: Ray is not installed, no machine has what is asked for, or not free.
         """
         check_address(address)
         self._ray = imported()
-        self._threads, self._actors = threads, dict[int, Any]()
+        self._device, self._actors = device, dict[int, Any]()
         connect(self._ray, address)
         try:
-            self._machines = [m for m in self._alive() if m["Resources"].get("CPU", 0) >= 1]
-            if not self._machines:
-                raise ResourceError(f"--cluster {address}: no machine there offers a processor")
-            self.size = len(self._machines)
-            for rank, machine in enumerate(self._machines):
-                self._actors[rank] = self._started(rank, machine)
+            self._places = places(
+                self._ray.nodes(), address=address, device=device, threads=threads
+            )
+            self.size = len(self._places)
+            for rank, place in enumerate(self._places):
+                self._actors[rank] = self._started(rank, place)
             self._check_started(address)
         except BaseException:
             self.close()
             raise
 
-    def _alive(self) -> list[dict[str, Any]]:
-        machines = [machine for machine in self._ray.nodes() if machine["Alive"]]
-        return sorted(machines, key=lambda machine: str(machine["NodeManagerAddress"]))
-
-    def _started(self, rank: int, machine: dict[str, Any] | None) -> Any:
-        """Start an actor on a machine; None: anywhere, beside whatever runs there."""
+    def _started(self, rank: int, place: Place | None) -> Any:
+        """Start an actor in its place; None: anywhere, beside whatever runs there."""
         options: dict[str, Any] = {"max_concurrency": 2, "num_cpus": 0}  # so that stop is heard
-        if machine is not None:
+        if place is not None:
             strategies = importlib.import_module("ray.util.scheduling_strategies")
-            affinity = strategies.NodeAffinitySchedulingStrategy(machine["NodeID"], soft=False)
-            cpus = int(machine["Resources"]["CPU"])
+            affinity = strategies.NodeAffinitySchedulingStrategy(place.machine, soft=False)
             options |= {
                 "scheduling_strategy": affinity,
-                "num_cpus": min(self._threads or cpus, cpus),
+                "num_cpus": place.cpus,
+                "num_gpus": place.gpus,
             }
+        elif self._device == "cuda":
+            options["num_gpus"] = 1
         return self._ray.remote(_Actor).options(**options).remote(rank, self.size)
 
     def _check_started(self, address: str) -> None:
         asked = {actor.do.remote("where"): rank for rank, actor in self._actors.items()}
         ready, waiting = self._ray.wait(list(asked), num_returns=self.size, timeout=READY)
         if waiting:
-            machine = self._machines[asked[waiting[0]]]
+            place = self._places[asked[waiting[0]]]
             raise ResourceError(
-                f"--cluster {address}: {machine['NodeManagerAddress']} has not started a node in "
-                f"{READY:.0f} s; its {machine['Resources']['CPU']:.0f} processors may be taken: "
-                "see `ray status`, or give --threads"
+                f"--cluster {address}: {place.address} has not started a node in {READY:.0f} s; "
+                f"its {place} may be taken: see `ray status`, or give --threads"
             )
         try:
             self._ray.get(ready)
@@ -207,9 +207,9 @@ class RayEngine:
         """See Engine. Where the machine is gone, another one does its work beside its own."""
         with suppress(self._ray.exceptions.RayError):
             self._ray.kill(self._actors[rank])
-        there = {machine["NodeID"] for machine in self._alive()}
-        machine = self._machines[rank]
-        self._actors[rank] = self._started(rank, machine if machine["NodeID"] in there else None)
+        there = {machine["NodeID"] for machine in self._ray.nodes() if machine["Alive"]}
+        place = self._places[rank]
+        self._actors[rank] = self._started(rank, place if place.machine in there else None)
         asked = self._actors[rank].do.remote("where")
         if not self._ray.wait([asked], timeout=READY)[0]:
             raise LostNodeError([rank], f"no machine has started it in {READY:.0f} s", {})

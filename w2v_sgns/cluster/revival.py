@@ -33,7 +33,10 @@ class Revival:
         """Have these nodes hold their shares, make room and compile."""
         self._shares.give(self._engine, ranks)
         found = self._engine.call("begin", self._settings, ranks=ranks)
-        self.speeds |= dict(zip(ranks, found, strict=True))
+        self.speeds |= {rank: b.words_a_second for rank, b in zip(ranks, found, strict=True)}
+        for note in dict.fromkeys(begun.note for begun in found if begun.note):
+            whose = [str(rank) for rank, b in zip(ranks, found, strict=True) if b.note == note]
+            self._say(Event(phase="note", text=f"node {', '.join(whose)}: {note}"))
 
     def empty(self, lost: LostNodeError) -> None:
         """Put empty nodes in the places of lost ones: nothing is trained yet."""

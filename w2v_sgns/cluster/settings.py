@@ -21,4 +21,6 @@ class Settings:
     tokens: int  # of all nodes, an epoch
     chunks: int  # the same in chunks: the unit of progress
     threads: int  # of each node; 0: all that its process may use
+    device: str = "cpu"  # of each node; cuda, or auto: see RunOptions
+    streams: int = 0  # of each GPU; 0: by training/cuda/streams.py
     int8: bool = True

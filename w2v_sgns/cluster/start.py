@@ -66,6 +66,11 @@ class Nodes:
         """How many machines there are."""
         return self.engine.size
 
+    @property
+    def device(self) -> str:
+        """What each trains on: `cpu`, `cuda`, or `auto`, what it expects to be faster."""
+        return self.options.device
+
     def counted(
         self, source: Source, options: RunOptions, say: Progress, **selection: Any
     ) -> Corpus:
@@ -108,6 +113,8 @@ class Nodes:
             tokens=tokens,
             chunks=-(-tokens // CHUNK),
             threads=self.options.threads,
+            device=self.options.device,
+            streams=self.options.streams,
             int8=self.options.sync_type == "int8",
         )
         backend = ClusterBackend(
@@ -137,7 +144,7 @@ def _engine(options: RunOptions) -> Engine:
     from w2v_sgns.cluster.ray import RayEngine
 
     assert options.cluster is not None
-    return RayEngine(options.cluster, threads=options.threads)
+    return RayEngine(options.cluster, threads=options.threads, device=options.device)
 
 
 def _too_few(sizes: list[int]) -> CorpusError:

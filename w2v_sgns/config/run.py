@@ -51,8 +51,6 @@ class RunOptions:
         one_of("device", self.device, DEVICES)
         whole("streams", self.streams, 0, MOST_STREAMS)
         self._check_deterministic()
-        if self.on_cluster and self.device == "cuda":
-            raise ConfigError("several machines train on processors; leave --device cuda out")
         if self.checkpoint_every is not None:
             real("checkpoint_every", self.checkpoint_every, above=0.0, most=MOST_MINUTES)
         if self.stop_after is not None:

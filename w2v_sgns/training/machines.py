@@ -26,6 +26,10 @@ class Machines(Protocol):
     def size(self) -> int:
         """How many there are."""
 
+    @property
+    def device(self) -> str:
+        """What each was asked to train on: see RunOptions."""
+
     def counted(
         self, source: Source, options: RunOptions, say: Progress, **selection: Any
     ) -> Corpus:

@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from w2v_sgns.config import RunOptions, TrainConfig
 from w2v_sgns.errors import ConfigError, ResourceError
+from w2v_sgns.training.choice import chosen
 from w2v_sgns.training.devices import Device, cuda_device
 from w2v_sgns.training.needs import stripe_count
 from w2v_sgns.training.setup import cpu_backend, settled
@@ -29,11 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["Placement", "asked_device", "placed"]
 
 MOST_DIM = 2048  # a lane's part of a row lies in registers: beyond, compiling takes minutes
-# For --device auto, from measurements of the CPU and an estimate of the GPU: window steps a
-# second of a thread (dim 100, k 5, window 5) and of a stream, and what a GPU needs to begin.
-STEPS_A_THREAD = 600_000
-STEPS_A_STREAM = 300_000
-BEGINNING = 15.0  # seconds to compile the kernels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +90,8 @@ class Placement:
     def added_to(self, provenance: dict[str, Any]) -> dict[str, Any]:
         """Return what a model remembers, with this device; of a resumed run with both."""
         name = "cpu" if self.device is None else "cuda"
+        if self.machines is not None:
+            name = self.machines.device
         before = provenance.get("device")
         names = [name] if before is None else dict.fromkeys([*before.split(", "), name])
         found = provenance | {"device": ", ".join(names)}
@@ -114,13 +110,15 @@ def asked_device(options: RunOptions, config: TrainConfig) -> Device | None:
         ConfigError: --device cuda for what only the CPU trains.
         ResourceError: --device cuda, and none is usable: one sentence says what is missing.
     """
-    if options.device == "cpu" or options.deterministic or options.on_cluster:
+    if options.device == "cpu" or options.deterministic:
         return None
     refusal = _refusal(config)
     if refusal and options.device == "auto":
         return None
     if refusal:
         raise ConfigError(refusal)
+    if options.on_cluster:  # its machines look for theirs
+        return None
     try:
         return cuda_device()
     except ResourceError:
@@ -152,36 +150,15 @@ def placed(
     """Return where a counted corpus is trained: see :func:`asked_device` for `device`."""
     if machines is not None:
         return Placement(threads=threads, machines=machines)
-    if device is None:
-        note = "--device auto: the CPU, no GPU can train this" if options.device == "auto" else ""
-        return Placement(threads=threads, stripes=stripe_count(options, config), note=note)
-    streams = options.streams or _streams(device, corpus, config)
-    what = f"{device.name}, {streams:,} stream{'s' * (streams > 1)} of windows at once"
-    if options.device == "auto" and not _is_faster(corpus, config, threads, streams):
-        return Placement(threads=threads, note=f"--device auto: the CPU, faster here than {what}")
-    return Placement(
-        threads=threads, device=device, streams=streams, note=f"on {what}; compiles first"
-    )
-
-
-def _streams(device: Device, corpus: Corpus, config: TrainConfig) -> int:
-    from w2v_sgns import sampling
-    from w2v_sgns.training.cuda.streams import streams_for
-
     counts, tokens = corpus.vocabulary.counts, len(corpus.store.tokens)
     assert counts is not None  # a counted corpus
-    sample = sampling.effective_sample(config.sample, tokens)
-    return streams_for(
-        multiprocessors=device.multiprocessors,
-        tokens=tokens,
-        epochs=config.epochs,
-        kept=np.asarray(counts * sampling.keep_probabilities(counts, sample)),
-        q=sampling.noise_distribution(counts, config.noise_exponent or 0.0),
-        negatives=config.negative,
+    choice = chosen(
+        device, options, config, counts, tokens=tokens, tokens_in_all=tokens, threads=threads
     )
-
-
-def _is_faster(corpus: Corpus, config: TrainConfig, threads: int, streams: int) -> bool:
-    """Tell whether the GPU is expected to be done first, its beginning included."""
-    steps = config.epochs * len(corpus.store.tokens)
-    return BEGINNING + steps / (STEPS_A_STREAM * streams) < steps / (STEPS_A_THREAD * threads)
+    return Placement(
+        threads=threads,
+        stripes=stripe_count(options, config),
+        device=choice.device,
+        streams=choice.streams,
+        note=choice.note,
+    )

@@ -1,0 +1,78 @@
+"""The choice between a GPU and the processors, and how many streams the GPU trains at once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from w2v_sgns import sampling
+from w2v_sgns.config import RunOptions, TrainConfig
+from w2v_sgns.training.devices import Device
+
+__all__ = ["Choice", "chosen"]
+
+# For --device auto, from measurements of the CPU and an estimate of the GPU: window steps a
+# second of a thread (dim 100, k 5, window 5) and of a stream, and what a GPU needs to begin.
+STEPS_A_THREAD = 600_000
+STEPS_A_STREAM = 300_000
+BEGINNING = 15.0  # seconds to compile the kernels
+
+
+class Choice(NamedTuple):
+    """What trains a text; device None: the processors."""
+
+    device: Device | None = None
+    streams: int = 0
+    note: str = ""  # what to say about the choice
+
+
+def chosen(
+    device: Device | None,
+    options: RunOptions,
+    config: TrainConfig,
+    counts: npt.NDArray[np.int64],
+    *,
+    tokens: int,
+    tokens_in_all: int,
+    threads: int,
+) -> Choice:
+    """Return what trains so many tokens an epoch: `device`, or what --device auto prefers.
+
+    device: see placement.asked_device. counts: of all words, (V,). tokens_in_all: of the text that
+    the tokens are a part of.
+    """
+    if device is None:
+        note = "--device auto: the CPU, no GPU can train this" if options.device == "auto" else ""
+        return Choice(note=note)
+    sample = sampling.effective_sample(config.sample, tokens_in_all)
+    streams = options.streams or _streams(device, config, counts, sample, tokens)
+    what = f"{device.name}, {streams:,} stream{'s' * (streams > 1)} of windows at once"
+    if options.device == "auto" and not _is_faster(config.epochs * tokens, threads, streams):
+        return Choice(note=f"--device auto: the CPU, faster here than {what}")
+    return Choice(device, streams, f"on {what}; compiles first")
+
+
+def _streams(
+    device: Device,
+    config: TrainConfig,
+    counts: npt.NDArray[np.int64],
+    sample: float,
+    tokens: int,
+) -> int:
+    from w2v_sgns.training.cuda.streams import streams_for
+
+    return streams_for(
+        multiprocessors=device.multiprocessors,
+        tokens=tokens,
+        epochs=config.epochs,
+        kept=np.asarray(counts * sampling.keep_probabilities(counts, sample)),
+        q=sampling.noise_distribution(counts, config.noise_exponent or 0.0),
+        negatives=config.negative,
+    )
+
+
+def _is_faster(steps: int, threads: int, streams: int) -> bool:
+    """Tell whether the GPU is expected to be done first, its beginning included."""
+    return BEGINNING + steps / (STEPS_A_STREAM * streams) < steps / (STEPS_A_THREAD * threads)
