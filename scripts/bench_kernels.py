@@ -27,7 +27,8 @@ import numpy as np
 from w2v_sgns import TrainConfig, sampling
 from w2v_sgns.kernels.matrices import Matrix, aligned_matrix
 from w2v_sgns.kernels.windows import CHUNK
-from w2v_sgns.training.backends import HogwildBackend, TrainingData
+from w2v_sgns.training.backends import TrainingData
+from w2v_sgns.training.hogwild import HogwildBackend
 from w2v_sgns.training.schedule import Schedule
 
 VOCABULARY = 70_000

@@ -106,7 +106,7 @@ MUTATIONS = (
     ),
     Mutation(
         "a chunk is trained twice after a stop",
-        "w2v_sgns/training/backends.py",
+        "w2v_sgns/training/workers.py",
         "self.next, self._end, self._step = first, end, step",
         "self.next, self._end, self._step = max(0, first - 1), end, step",
         "tests/training/test_resume.py::test_resumed_is_straight",

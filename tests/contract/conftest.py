@@ -8,7 +8,7 @@ from typing import Any
 import numba
 import pytest
 
-from w2v_sgns.training.backends import HogwildBackend
+from w2v_sgns.training.hogwild import HogwildBackend
 
 Make = Callable[..., Any]  # f(E, Ep, …, workers=1): a backend with so many workers
 

@@ -38,7 +38,7 @@ def run(backend: Any, epoch: int, tick: Any) -> list[Totals]:
 
 
 def test_an_epoch_in_pieces_is_the_epoch_in_one(corpus: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("w2v_sgns.training.backends.TICK", 1e-4)
+    monkeypatch.setattr("w2v_sgns.training.hogwild.TICK", 1e-4)
     straight, stopped = backend_of(corpus, 1), backend_of(corpus, 1)
     (whole,) = run(straight, 1, lambda totals: None)
     parts = run(stopped, 1, lambda totals: True)
@@ -54,7 +54,7 @@ def test_an_epoch_in_pieces_is_the_epoch_in_one(corpus: Any, monkeypatch: Any) -
 
 def test_two_threads_finish_what_they_began(corpus: Any, monkeypatch: Any) -> None:
     """No chunk is lost or trained twice where several threads are stopped."""
-    monkeypatch.setattr("w2v_sgns.training.backends.TICK", 1e-4)
+    monkeypatch.setattr("w2v_sgns.training.hogwild.TICK", 1e-4)
     parts = run(backend_of(corpus, 2), 0, lambda totals: True)
     assert len(parts) > 1
     assert sum(part.tokens for part in parts) == len(corpus.store.tokens)

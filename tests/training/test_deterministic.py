@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from w2v_sgns import ConfigError, Model, RunOptions, train
-from w2v_sgns.training import backends, needs, stripes
+from w2v_sgns.training import hogwild, needs, stripes
 from w2v_sgns.training.checkpoint import checkpoint_path
 from w2v_sgns.training.events import Event
 from w2v_sgns.training.header import _threads
@@ -107,7 +107,7 @@ def test_a_resumed_run_writes_the_same_file(
     """Stopped with two processors, gone on with one."""
     processors(2)
     monkeypatch.setattr(Keeper, "is_due", lambda keeper: keeper.active)
-    monkeypatch.setattr(backends, "TICK", 0.001)
+    monkeypatch.setattr(hogwild, "TICK", 0.001)
     left = [number]
 
     def end(event: Event) -> None:

@@ -16,7 +16,9 @@ from w2v_sgns.sampling import (
     noise_distribution,
     pack_alias,
 )
-from w2v_sgns.training.backends import MOST_HALO, HogwildBackend, TrainingData, halo_chunks
+from w2v_sgns.training.backends import TrainingData
+from w2v_sgns.training.chunked import MOST_HALO, halo_chunks
+from w2v_sgns.training.hogwild import HogwildBackend
 from w2v_sgns.training.schedule import Schedule
 
 WORDS = 300

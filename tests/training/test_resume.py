@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from w2v_sgns import Model, train
 from w2v_sgns.cli.app import app
 from w2v_sgns.errors import ConfigError, CorpusError, FormatError, OutputError, ResourceError
-from w2v_sgns.training import backends
+from w2v_sgns.training import hogwild
 from w2v_sgns.training.checkpoint import checkpoint_path, read_checkpoint
 from w2v_sgns.training.events import Event
 from w2v_sgns.training.keeper import Keeper
@@ -51,11 +51,11 @@ def straight(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def often(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkpoint after every chunk, or every so many."""
 
-    class Few(backends.Chunks):
+    class Few(hogwild.Chunks):
         def __init__(self, first: int, end: int) -> None:
             super().__init__(first, min(end, first + request.param))
 
-    monkeypatch.setattr(backends, "Chunks", Few)
+    monkeypatch.setattr(hogwild, "Chunks", Few)
     monkeypatch.setattr(Keeper, "is_due", lambda keeper: keeper.active)
     monkeypatch.setattr(Keeper, "is_due_at_epoch", lambda keeper: keeper.active)
 

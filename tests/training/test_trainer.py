@@ -326,9 +326,9 @@ def test_an_exception_from_progress_ends_the_work_at_once(
 
 
 def test_an_error_in_a_worker_is_raised(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from w2v_sgns.training import backends
+    from w2v_sgns.training import hogwild
 
-    right, calls = backends.train_chunk, 0
+    right, calls = hogwild.train_chunk, 0
 
     def broken(*arguments: object) -> None:
         nonlocal calls
@@ -337,7 +337,7 @@ def test_an_error_in_a_worker_is_raised(corpus: Path, monkeypatch: pytest.Monkey
             raise RuntimeError("a broken chunk")
         right(*arguments)
 
-    monkeypatch.setattr(backends, "train_chunk", broken)
+    monkeypatch.setattr(hogwild, "train_chunk", broken)
     with pytest.raises(RuntimeError, match="a broken chunk"):
         train(corpus, threads=1, **SETTINGS)
 

@@ -20,7 +20,8 @@ from w2v_sgns.kernels.shared import shared_step
 from w2v_sgns.kernels.softmax import Positives, softmax_step
 from w2v_sgns.kernels.windows import CHUNK, list_noise, list_windows
 from w2v_sgns.machine import single_threaded_blas
-from w2v_sgns.training.backends import TICK, ChunkedBackend, Matrix, Tick, Totals, TrainingData
+from w2v_sgns.training.backends import TICK, Matrix, Tick, Totals, TrainingData
+from w2v_sgns.training.chunked import ChunkedBackend
 from w2v_sgns.training.schedule import Schedule
 
 __all__ = ["SHARED", "BatchBackend", "SharedNoiseBackend", "SoftmaxBackend"]

@@ -19,9 +19,7 @@ import numpy.typing as npt
 
 from w2v_sgns.errors import FormatError
 from w2v_sgns.model import Model
-from w2v_sgns.training.holdout import Best
-from w2v_sgns.training.init import Frozen
-from w2v_sgns.training.state import Clock, State, Sums
+from w2v_sgns.training.state import Best, Clock, Frozen, State, Sums
 
 __all__ = ["ENDING", "Checkpoint", "checkpoint_path", "read_checkpoint", "write_checkpoint"]
 

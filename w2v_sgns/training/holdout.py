@@ -6,11 +6,7 @@ The text itself is split by corpus/holdout.py.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import numpy as np
-import numpy.typing as npt
 
 from w2v_sgns.errors import ConfigError
 
@@ -20,9 +16,8 @@ if TYPE_CHECKING:
     from w2v_sgns.training.backends import Backend
     from w2v_sgns.training.state import State
 
-__all__ = ["Best", "HeldOut", "held_note", "hold_out_lines"]
+__all__ = ["HeldOut", "held_note", "hold_out_lines"]
 
-Matrix = npt.NDArray[np.float32]
 DRAWS = 1 << 31  # an epoch that no training has: the same windows and noise words every time
 
 
@@ -69,26 +64,3 @@ class HeldOut:
         if self.patience is None or state.best is None:
             return False
         return state.epoch - state.best.epoch >= self.patience
-
-
-@dataclass
-class Best:
-    """The vectors of the epoch (1-based) with the lowest held-out loss."""
-
-    epoch: int
-    loss: float
-    E: Matrix
-    Ep: Matrix
-    bias: Matrix | None
-
-    @classmethod
-    def of(cls, state: State, epoch: int, loss: float) -> Best:
-        """Return a copy of what a state holds."""
-        bias = None if state.bias is None else state.bias.copy()
-        return cls(epoch, loss, state.E.copy(), state.Ep.copy(), bias)
-
-    def put_into(self, state: State) -> None:
-        """Make these the state's vectors."""
-        state.E[:], state.Ep[:] = self.E, self.Ep
-        if state.bias is not None and self.bias is not None:
-            state.bias[:] = self.bias

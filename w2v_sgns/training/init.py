@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from w2v_sgns.model import Model
     from w2v_sgns.training.state import State
 
-__all__ = ["Frozen", "Given", "frozen_rows", "read_given"]
+__all__ = ["Given", "frozen_rows", "read_given"]
 
 SHOWN = 3  # words in a note
 Matrix = npt.NDArray[np.float32]
@@ -71,21 +71,6 @@ class Given:
             note += f", {len(missing):,} unknown ({words}{more})"
         what = "input vectors alone" if self.Ep is None else "input and output vectors"
         return [note, f"{what}; {fresh:,} new words begin at random"]
-
-
-class Frozen:
-    """Rows that training puts back, after each chunk, to what they were."""
-
-    def __init__(self, state: State, rows: Rows, *, outputs: bool) -> None:
-        """Remember the rows of E, and those of Ep where `outputs`."""
-        self.rows, self.outputs = rows, outputs
-        parts = (state.E, *((state.Ep, state.bias) if outputs else ()))
-        self._kept = [(part, part[rows].copy()) for part in parts if part is not None]
-
-    def restore(self) -> None:
-        """Put the rows back."""
-        for part, values in self._kept:
-            part[self.rows] = values
 
 
 def read_given(config: TrainConfig) -> Given | None:

@@ -17,10 +17,11 @@ from w2v_sgns.training.setup import cpu_backend, settled
 
 if TYPE_CHECKING:
     from w2v_sgns.corpus import Corpus
-    from w2v_sgns.training.backends import Backend, HogwildBackend
+    from w2v_sgns.training.backends import Backend
     from w2v_sgns.training.batches import BatchBackend
     from w2v_sgns.training.cuda.backend import CudaBackend
     from w2v_sgns.training.events import Progress
+    from w2v_sgns.training.hogwild import HogwildBackend
     from w2v_sgns.training.machines import Machines
     from w2v_sgns.training.schedule import Schedule
     from w2v_sgns.training.state import State

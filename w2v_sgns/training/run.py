@@ -13,11 +13,11 @@ from w2v_sgns.errors import DivergenceError
 from w2v_sgns.model import Model
 from w2v_sgns.training.divergence import LossWatch, untrained_loss
 from w2v_sgns.training.events import Event, Progress
-from w2v_sgns.training.holdout import Best, HeldOut
+from w2v_sgns.training.holdout import HeldOut
 from w2v_sgns.training.keeper import Keeper
 from w2v_sgns.training.schedule import Schedule
 from w2v_sgns.training.signals import StopRequest
-from w2v_sgns.training.state import State, Sums
+from w2v_sgns.training.state import Best, State, Sums
 
 if TYPE_CHECKING:
     from w2v_sgns.training.backends import Backend, Tick, Totals

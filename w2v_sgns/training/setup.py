@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from w2v_sgns.corpus import Corpus
     from w2v_sgns.corpus.store import TokenStore
     from w2v_sgns.kernels.matrices import Matrix
-    from w2v_sgns.training.backends import HogwildBackend, TrainingData
+    from w2v_sgns.training.backends import TrainingData
     from w2v_sgns.training.batches import BatchBackend
+    from w2v_sgns.training.hogwild import HogwildBackend
 
 __all__ = [
     "backend_for",
@@ -81,8 +82,8 @@ def backend_for(
 
     `stripes`: for threads in step (see stripes.py), what their result depends on; None: they race.
     """
-    from w2v_sgns.training.backends import HogwildBackend
     from w2v_sgns.training.batches import SharedNoiseBackend, SoftmaxBackend
+    from w2v_sgns.training.hogwild import HogwildBackend
     from w2v_sgns.training.inbatch import InBatchBackend
     from w2v_sgns.training.stripes import StripedBackend
 

@@ -15,10 +15,8 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from w2v_sgns.training.backends import Totals
-    from w2v_sgns.training.holdout import Best
-    from w2v_sgns.training.init import Frozen
 
-__all__ = ["Clock", "State", "Sums"]
+__all__ = ["Best", "Clock", "Frozen", "State", "Sums"]
 
 Matrix = npt.NDArray[np.float32]
 
@@ -98,3 +96,41 @@ class State:
     sums: Sums = field(default_factory=Sums)
     history: list[dict[str, Any]] = field(default_factory=list)
     clock: Clock = field(default_factory=Clock)
+
+
+class Frozen:
+    """Rows that training puts back, after each chunk, to what they were."""
+
+    def __init__(self, state: State, rows: npt.NDArray[np.int64], *, outputs: bool) -> None:
+        """Remember the rows of E, and those of Ep where `outputs`."""
+        self.rows, self.outputs = rows, outputs
+        parts = (state.E, *((state.Ep, state.bias) if outputs else ()))
+        self._kept = [(part, part[rows].copy()) for part in parts if part is not None]
+
+    def restore(self) -> None:
+        """Put the rows back."""
+        for part, values in self._kept:
+            part[self.rows] = values
+
+
+@dataclass
+class Best:
+    """The vectors of the epoch (1-based) with the lowest held-out loss."""
+
+    epoch: int
+    loss: float
+    E: Matrix
+    Ep: Matrix
+    bias: Matrix | None
+
+    @classmethod
+    def of(cls, state: State, epoch: int, loss: float) -> Best:
+        """Return a copy of what a state holds."""
+        bias = None if state.bias is None else state.bias.copy()
+        return cls(epoch, loss, state.E.copy(), state.Ep.copy(), bias)
+
+    def put_into(self, state: State) -> None:
+        """Make these the state's vectors."""
+        state.E[:], state.Ep[:] = self.E, self.Ep
+        if state.bias is not None and self.bias is not None:
+            state.bias[:] = self.bias

@@ -17,9 +17,11 @@ from w2v_sgns.kernels.stripes import train_striped
 from w2v_sgns.kernels.team import block_windows, put_back, striped, striped_workspace, team
 from w2v_sgns.kernels.windows import CHUNK
 from w2v_sgns.kernels.workspace import Workspace
-from w2v_sgns.training.backends import Chunks, HogwildBackend, Matrix, Tick, TrainingData, Worker
-from w2v_sgns.training.init import Frozen
+from w2v_sgns.training.backends import Matrix, Tick, TrainingData
+from w2v_sgns.training.hogwild import HogwildBackend
 from w2v_sgns.training.pace import Pace
+from w2v_sgns.training.state import Frozen
+from w2v_sgns.training.workers import Chunks, Worker
 
 __all__ = ["StripedBackend"]
 

@@ -20,7 +20,7 @@ from w2v_sgns.training.cost import check_cost, softmax_cost
 from w2v_sgns.training.curve import CurvePlot
 from w2v_sgns.training.events import Event, Progress
 from w2v_sgns.training.holdout import HeldOut, held_note, hold_out_lines
-from w2v_sgns.training.init import Frozen, Given, frozen_rows, read_given
+from w2v_sgns.training.init import Given, frozen_rows, read_given
 from w2v_sgns.training.keeper import Keeper
 from w2v_sgns.training.lock import sole_writer
 from w2v_sgns.training.log import JsonLog
@@ -38,7 +38,7 @@ from w2v_sgns.training.resume import Plan, asked_of, check_corpus
 from w2v_sgns.training.run import Run
 from w2v_sgns.training.setup import cpu_backend, initial_matrices, output_bias
 from w2v_sgns.training.signals import StopRequest
-from w2v_sgns.training.state import State, Sums
+from w2v_sgns.training.state import Frozen, State, Sums
 
 if TYPE_CHECKING:
     from w2v_sgns.corpus import Corpus

@@ -22,7 +22,8 @@ from w2v_sgns.kernels.cuda.train import train_kernel
 from w2v_sgns.kernels.cuda.warp import SIMULATED
 from w2v_sgns.kernels.step import shift_table
 from w2v_sgns.kernels.windows import CHUNK
-from w2v_sgns.training.backends import ChunkedBackend, Matrix, Tick, Totals, TrainingData
+from w2v_sgns.training.backends import Matrix, Tick, Totals, TrainingData
+from w2v_sgns.training.chunked import ChunkedBackend
 from w2v_sgns.training.cuda.feed import TokenFeed
 from w2v_sgns.training.cuda.lists import WindowLists
 from w2v_sgns.training.cuda.needs import needs_of
