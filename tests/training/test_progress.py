@@ -11,8 +11,9 @@ from small_models import small_model
 
 from w2v_sgns.config import TrainConfig
 from w2v_sgns.training import progress
+from w2v_sgns.training.durations import duration, words_per_second
 from w2v_sgns.training.events import Event
-from w2v_sgns.training.progress import TerminalProgress, duration, next_command, words_per_second
+from w2v_sgns.training.progress import TerminalProgress, next_command
 
 
 class Terminal(io.StringIO):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from w2v_sgns.config import TrainConfig
 from w2v_sgns.corpus.vocabulary import Vocabulary
 from w2v_sgns.errors import ResourceError
+from w2v_sgns.training.durations import rough_duration
 
 __all__ = ["Cost", "batch_pairs", "check_cost", "softmax_cost"]
 
@@ -54,8 +55,6 @@ class Cost:
     @property
     def text(self) -> str:
         """That, and the time."""
-        from w2v_sgns.training.progress import rough_duration
-
         epochs = "1 epoch takes" if self.epochs == 1 else f"{self.epochs} epochs take"
         return f"{self.work}; {epochs} about {rough_duration(self.seconds)}"
 

@@ -19,6 +19,7 @@ from w2v_sgns.corpus import Corpus, CorpusStats
 from w2v_sgns.errors import ConfigError
 from w2v_sgns.machine import human_bytes
 from w2v_sgns.training.cost import Cost, softmax_cost
+from w2v_sgns.training.durations import rough_duration
 from w2v_sgns.training.events import Event, Progress
 from w2v_sgns.training.init import read_given
 from w2v_sgns.training.needs import (
@@ -56,8 +57,6 @@ class Estimate:
 
     def lines(self, config: TrainConfig) -> Iterator[str]:
         """Yield the figures for people."""
-        from w2v_sgns.training.progress import rough_duration
-
         yield (
             f"dry run     {'' if self.exact else 'about '}{self.pairs:,} pairs per epoch, "
             f"{config.epochs} epoch{'s' * (config.epochs > 1)}"
