@@ -217,6 +217,15 @@ def test_all_nodes_lost_is_an_error_that_says_so(runs: Any) -> None:
         runs.run(make=Gone)
 
 
+def test_all_are_named_where_none_is_left_to_ask(runs: Any) -> None:
+    class Gone(Node):
+        def curve(self, *_: Any) -> Any:
+            raise LostNodeError([self.rank], "killed", {})
+
+    with pytest.raises(LostNodeError, match=r"node 0, 1 is lost \(killed\)"):
+        runs.run(make=Gone)
+
+
 class Overshooting(Node):
     """Its merges are bad unless they are cautious."""
 

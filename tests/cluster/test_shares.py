@@ -125,6 +125,60 @@ def test_many_files_and_what_cannot_be_cut(tmp_path: Path) -> None:
     compared([written(tmp_path, "g.jsonl", lines)], 2, text=TextOptions(text_field="t"))
 
 
+def test_files_are_called_what_the_user_called_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The nodes, which may stand in another folder, open whole paths."""
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, "a.txt", LINES)
+    written(tmp_path, "empty.txt", b"")
+    written(tmp_path, "b.txt", LINES + b"\xff c d\n")
+    given = [Path("a.txt"), Path("empty.txt"), Path("b.txt")]
+    compared(given, 3)
+    engine = LocalEngine(2)
+    try:
+        source = open_paths(given, TextOptions())
+        corpus, _ = count_on_nodes(source, engine, wanted_words(), threads=1, memory_bytes=None)
+        assert corpus.stats.empty == ("empty.txt",)
+        assert corpus.stats.invalid_place == "line 500 of b.txt, counted from byte 13"
+        written(tmp_path, "b.txt", LINES)
+        with pytest.raises(CorpusError, match=r"^b\.txt: has 6,\d+ bytes on one machine"):
+            count_on_nodes(source, engine, wanted_words(), threads=1, memory_bytes=None)
+    finally:
+        engine.close()
+
+
+@pytest.mark.parametrize(
+    ("files", "nodes", "place"),
+    [
+        ([LINES + b"\xff\n"], 1, "line 501"),
+        ([LINES + b"\xff\n"], 2, "line 250, counted from byte 3,364"),
+        ([LINES[:4000], LINES, b"\xff\n"], 2, "line 1 of 2"),
+        ([LINES, LINES + b"\xff\n", b"a\n"], 3, "line 334 of 1, counted from byte 2,238"),
+        ([b"a\n" * 99 + b"\xff\n", LINES], 2, "line 100 of 0"),
+    ],
+)
+def test_where_invalid_text_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: list[bytes], nodes: int, place: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = [Path(str(number)) for number in range(len(files))]
+    for path, data in zip(given, files, strict=True):
+        path.write_bytes(data)
+    engine = LocalEngine(nodes)
+    try:
+        corpus, _ = count_on_nodes(
+            open_paths(given, TextOptions()),
+            engine,
+            wanted_words(),
+            threads=1,
+            memory_bytes=None,
+        )
+    finally:
+        engine.close()
+    assert corpus.stats.invalid_place == place
+
+
 @pytest.mark.parametrize(
     "selection", [{"min_count": 30}, {"max_vocab": 5}, {"min_count": 3, "max_vocab": 9}]
 )

@@ -26,6 +26,7 @@ from w2v_sgns.config import RunOptions, TrainConfig
 from w2v_sgns.formats import load_model
 from w2v_sgns.training.estimate import estimate
 from w2v_sgns.training.events import Event
+from w2v_sgns.training.header import header
 
 SMALL: dict[str, Any] = {"dim": 8, "epochs": 2, "cluster": "here:1", "threads": 1}
 
@@ -57,8 +58,9 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_cluster_trains_and_says_so(
     two_nodes: list[LocalEngine], text: Path, tmp_path: Path
 ) -> None:
-    log = tmp_path / "log.jsonl"
-    model = train(text, **SMALL, output=tmp_path / "m.safetensors", log_json=log)
+    log, events = tmp_path / "log.jsonl", list[Event]()
+    output = tmp_path / "m.safetensors"
+    model = train(text, **SMALL, output=output, log_json=log, progress=events.append)
     alone = train(text, dim=8, epochs=2, threads=1)
     assert np.isfinite(model.E).all()
     assert model.history[-1]["tokens"] == alone.history[-1]["tokens"]
@@ -73,6 +75,11 @@ def test_a_cluster_trains_and_says_so(
     assert merges[-1]["sent"] > merges[0]["sent"] > 0
     assert 0 < merges[-1]["merging"] < 1
     assert any("2 nodes, merged every" in line.get("text", "") for line in lines)
+    counted = next(event for event in events if event.phase == "corpus")
+    assert counted.corpus is not None
+    assert list(header(counted.corpus.stats, TrainConfig(), 1, nodes=counted.nodes))[-1] == (
+        "            2 nodes of a cluster: results vary a little between runs"
+    )
     with pytest.raises(RuntimeError, match="shutdown"):  # its threads have ended
         two_nodes[0].call("where")
 
@@ -248,6 +255,26 @@ def test_a_token_that_is_refused_is_told() -> None:
     exceptions = SimpleNamespace(RayError=OSError)
     with pytest.raises(ConfigError, match=r"^--cluster here:1: .*RAY_AUTH_MODE and RAY_AUTH_TOKEN"):
         connection.connect(SimpleNamespace(init=init, exceptions=exceptions), "here:1")
+
+
+def test_what_ray_says_of_lost_actors_is_not_shown_while_we_are_connected() -> None:
+    said: list[str] = []
+    worker = SimpleNamespace(print_to_stdstream=said.append)
+    with connection.unheard(SimpleNamespace(_private=SimpleNamespace(worker=worker))):
+        worker.print_to_stdstream({"lines": ["a worker died"]}, ignore_prefix=False)
+    assert not said
+    worker.print_to_stdstream("after it")
+    assert said == ["after it"]
+
+
+def test_what_ray_says_as_it_connects_is_not_shown(capfd: pytest.CaptureFixture[str]) -> None:
+    def init(**_: Any) -> None:
+        os.write(2, b"logging.cc: Set ray log level\n")
+
+    exceptions = SimpleNamespace(RayError=OSError)
+    connection.connect(SimpleNamespace(init=init, exceptions=exceptions), "here:1")
+    os.write(2, b"ours\n")
+    assert capfd.readouterr().err == "ours\n"
 
 
 def test_rays_handler_of_sigterm_is_undone() -> None:

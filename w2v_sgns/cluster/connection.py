@@ -14,7 +14,7 @@ from typing import Any
 from w2v_sgns.cluster.address import no_cluster
 from w2v_sgns.errors import ConfigError, ResourceError
 
-__all__ = ["connect", "first_line", "imported"]
+__all__ = ["connect", "first_line", "imported", "unheard"]
 
 
 def imported() -> Any:
@@ -42,7 +42,7 @@ def connect(ray: Any, address: str) -> None:
         if ipaddress.ip_address(host).is_loopback:  # else Ray takes the network card's address
             more["_node_ip_address"] = host
     try:
-        with _own_signals():
+        with _own_signals(), _silent():
             ray.init(address=address, log_to_driver=False, logging_level="CRITICAL", **more)
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         if _is_about_tokens(error):
@@ -67,6 +67,34 @@ def _own_signals() -> Iterator[None]:
     finally:
         if former is not None and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, former)
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Keep off the terminal what Ray's C++ part says before it has read how much it may say."""
+    terminal, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(terminal, 2)
+        os.close(terminal)
+        os.close(nowhere)
+
+
+@contextmanager
+def unheard(ray: Any) -> Iterator[None]:
+    """Keep Ray's own messages about lost actors off the terminal: they are told by us, once.
+
+    Ray has no setting for it: log_to_driver is about what actors print.
+    """
+    worker = ray._private.worker
+    former = worker.print_to_stdstream
+    worker.print_to_stdstream = lambda *_, **__: None
+    try:
+        yield
+    finally:
+        worker.print_to_stdstream = former
 
 
 def first_line(error: BaseException) -> str:

@@ -100,9 +100,10 @@ def first_answer(engine: Engine, task: str, *arguments: Any) -> Any:
     Raises:
         LostNodeError: none is.
     """
+    reasons: list[str] = []
     for rank in range(engine.size):
         try:
             return engine.call(task, *arguments, ranks=[rank])[0]
         except LostNodeError as lost:
-            reason = lost
-    raise reason
+            reasons.append(lost.reason)
+    raise LostNodeError(range(engine.size), reasons[0], {})

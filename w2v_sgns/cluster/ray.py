@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from w2v_sgns.cluster.address import check_address
-from w2v_sgns.cluster.connection import connect, first_line, imported
+from w2v_sgns.cluster.connection import connect, first_line, imported, unheard
 from w2v_sgns.cluster.engine import TICK, Each, LostNodeError, Watch
 from w2v_sgns.cluster.node import Node
 from w2v_sgns.cluster.places import Place, places
@@ -28,8 +28,6 @@ class _Actor:
     """What Ray runs: a node, told what to do by name."""
 
     def __init__(self, rank: int, size: int) -> None:
-        from contextlib import ExitStack
-
         from w2v_sgns.machine import single_threaded_blas
 
         self._end = ExitStack()
@@ -60,8 +58,10 @@ class RayEngine:
         check_address(address)
         self._ray = imported()
         self._device, self._actors = device, dict[int, Any]()
-        connect(self._ray, address)
+        self._end = ExitStack()
+        self._end.enter_context(unheard(self._ray))
         try:
+            connect(self._ray, address)
             self._places = places(
                 self._ray.nodes(), address=address, device=device, threads=threads
             )
@@ -224,3 +224,4 @@ class RayEngine:
             with suppress(self._ray.exceptions.RayError):
                 self._ray.kill(actor)
         self._ray.shutdown()
+        self._end.close()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from w2v_sgns.corpus.load import compacted, rank
 from w2v_sgns.corpus.pieces import Pieces
 from w2v_sgns.corpus.remap import longest_line
 from w2v_sgns.corpus.sections import Section, sections_of
+from w2v_sgns.corpus.source import Source
 from w2v_sgns.corpus.store import LINE_END, Ids, TokenStore
 from w2v_sgns.errors import CorpusError
 from w2v_sgns.machine import allowed_threads, total_memory
@@ -31,7 +32,8 @@ __all__ = ["Kept", "Order", "Share", "Words"]
 class Order:
     """What all nodes are told to read."""
 
-    paths: tuple[str, ...]
+    paths: tuple[str, ...]  # whole ones, or addresses
+    names: tuple[str, ...]  # of the same, for messages: as they were given
     sizes: tuple[int, ...]  # bytes of each member, where the sections were cut
     text: TextOptions
     threads: int  # 0: all
@@ -81,7 +83,7 @@ class Share:
             CorpusError, StreamError: it cannot be read here, or differs from what was cut.
         """
         order = self.order
-        whole = open_paths(order.paths, order.text)
+        whole = _opened(order)
         for name, here, there in zip(whole.names, whole.sizes, order.sizes, strict=True):
             if here != there:
                 raise CorpusError(
@@ -95,18 +97,24 @@ class Share:
         found = rank(self.counts, None)
         self._ranks = found.ranks
         counts = self.counts
-        place, begin = counts.invalid_place, self.sections[0].begin if self.sections else 0
-        if place is not None and begin:
-            place = f"{place}, counted from byte {begin:,}"
         return Words(
             *(found.ranking.data, found.ranking.offsets, found.ranking.counts),
             tokens=self._pieces.tokens,
             lines=counts.lines,
             bytes_read=counts.bytes_read,
             long_tokens=counts.long_tokens,
-            invalid_place=place,
+            invalid_place=counts.invalid_place and self._placed(counts.invalid_place, whole.names),
             empty=tuple(counts.empty),
         )
+
+    def _placed(self, line: str, names: tuple[str, ...]) -> str:
+        """Return where a line of this share is in the text; it is counted from the first byte."""
+        first = self.sections[0]
+        name = f" of {names[first.member]}"
+        if len(names) > 1 and len(self.sections) == 1:  # nothing but this share's one file is known
+            line += name
+        is_first = len(names) == 1 or line.endswith(name)
+        return f"{line}, counted from byte {first.begin:,}" if first.begin and is_first else line
 
     def keep(self, ranks: Ids, start: int, rows: Ids | None, kept: int) -> Kept:
         """Turn it into token ids.
@@ -137,6 +145,15 @@ class Share:
         """Have the last token end its line: the rest of that was dropped on the next node."""
         assert self.store is not None
         self.store.writable()[-1] |= LINE_END
+
+
+def _opened(order: Order) -> Source:
+    """Open the text; files are called in messages what they were called where the run began."""
+    whole = open_paths(order.paths, order.text)
+    members: tuple[Any, ...] = whole.members
+    for member, name in zip(members, order.names, strict=True):
+        member.name = member.opener.name = name
+    return whole
 
 
 def _line_ends(tokens: Ids) -> tuple[int, int] | None:

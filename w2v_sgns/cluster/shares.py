@@ -95,6 +95,7 @@ def count_on_nodes(
     assert source.arguments is not None
     order = Order(
         paths=tuple(p if is_remote(p) else os.path.abspath(p) for p in source.arguments),
+        names=source.names,
         sizes=source.sizes,
         text=source.text,
         threads=threads,

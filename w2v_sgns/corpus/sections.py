@@ -156,6 +156,7 @@ class _Bytes(File):
 
     def __init__(self, file: File, section: Section) -> None:
         super().__init__(file.path, label=file.label)
+        self.name = file.name
         self._begin, whole = section.begin, self.size or 0
         self._whole = whole
         self.size = (whole if section.end is None else section.end) - section.begin

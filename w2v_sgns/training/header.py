@@ -30,6 +30,7 @@ def header(
     asked: int = 0,
     in_step: bool = False,
     streams: int = 0,
+    nodes: int = 0,
 ) -> Iterator[str]:
     """Yield what was read, what is kept of it, and how it will be trained."""
     from w2v_sgns.sampling import effective_sample
@@ -62,7 +63,9 @@ def header(
         f"            lr {config.lr:g} → {config.final_lr:g}, "
         f"{config.epochs} epoch{'s' * (config.epochs > 1)}, seed {config.seed},"
     )
-    if streams:
+    if nodes:
+        yield f"            {_many(nodes, 'node')} of a cluster: results vary a little between runs"
+    elif streams:
         yield f"            {_streams(streams)}"
     else:
         yield f"            {_threads(threads, asked, in_step=in_step, same=config.in_batches)}"

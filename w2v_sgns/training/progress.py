@@ -86,6 +86,7 @@ class TerminalProgress:
                 asked=event.asked,
                 streams=event.streams,
                 in_step=event.in_step,
+                nodes=event.nodes,
             ):
                 self._say(line)
 

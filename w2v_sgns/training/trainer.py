@@ -103,6 +103,7 @@ def _counted_and_fitted(
                 asked=options.threads,
                 streams=placement.streams,
                 in_step=options.deterministic,
+                nodes=0 if machines is None else machines.size,
             )
         )
         check_disk(options.output, len(text.vocabulary), config)
