@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from test_rounds import losing
 
 from w2v_sgns import sampling
 from w2v_sgns.cluster import pace
 from w2v_sgns.cluster.local import LocalEngine
 from w2v_sgns.cluster.merge import curvature
+from w2v_sgns.cluster.merging import Merging
 from w2v_sgns.cluster.node import Node
 from w2v_sgns.training.setup import training_data
 
@@ -20,19 +23,29 @@ CHUNK = 16_384
 FIRST = 32  # rows of the first merge
 
 
-@pytest.fixture
-def backend(runs: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Three rounds an epoch: of 32 rows, of 64, and of all 300."""
-    monkeypatch.setattr(pace, "FIRST_ROWS", FIRST)
-    engine = LocalEngine(2)
+@contextmanager
+def three_rounds(runs: Any, make: type[Node] = Node, **options: Any) -> Iterator[Any]:
+    """Yield a backend of two nodes: an epoch's merges are of 32 rows, of 64, and of all 300."""
+    engine = LocalEngine(2, make)
     try:
-        made = runs.backend(engine, sync_words=CHUNK)
+        made = runs.backend(engine, sync_words=CHUNK, **options)
         made.warm_up()
         made.pace = replace(made.pace, full_every=4)
         assert made.pace.rounds == 3
         yield made
     finally:
         engine.close()
+
+
+@pytest.fixture(autouse=True)
+def short_merges(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pace, "FIRST_ROWS", FIRST)
+
+
+@pytest.fixture
+def backend(runs: Any) -> Iterator[Any]:
+    with three_rounds(runs) as made:
+        yield made
 
 
 def assert_all_merged(backend: Any) -> None:
@@ -84,6 +97,90 @@ def test_a_merge_done_anew_leaves_what_waits_to_its_own(
     assert seen == [FIRST] * 4 + [300] * 2
     assert backend.matrices[1][FIRST:].any()
     assert_all_merged(backend)
+
+
+class Cautious(Node):
+    """Its first merge is done with the caution of one that was undone."""
+
+    def _steps(self, part: slice, sums: Any, merge: Any) -> Any:
+        twice = 2 if merge.version == 3 else 1  # two merges measured
+        return super()._steps(part, sums, merge._replace(rate=twice * merge.rate))
+
+
+class Wild(Node):
+    """Its first merge lets the loss jump."""
+
+    def _steps(self, part: slice, sums: Any, merge: Any) -> Any:
+        steps = super()._steps(part, sums, merge)
+        return [-200 * step for step in steps] if merge.version == 3 else steps
+
+
+def undone(runs: Any, make: type[Node]) -> Any:
+    """Train two rounds, of which the first one's merge, of 32 rows, is undone."""
+    with three_rounds(runs, make, int8=False) as backend:
+        backend.run_epoch(0, lambda totals: totals.next_chunk > 2)
+        notes = [note for note in runs.notes if "the loss went from" in note]
+        return *(matrix.copy() for matrix in backend.matrices), notes
+
+
+def test_an_undo_costs_rows_that_wait_nothing(runs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor any other: with the first merge done carefully at once, all ends in the same rows."""
+    *found, notes = undone(runs, Wild)
+    assert len(notes) == 1
+    real = Merging.merge
+
+    def merge(self: Merging, *arguments: Any) -> None:
+        real(self, *arguments)
+        self.kappa = 4.0
+
+    monkeypatch.setattr(Merging, "merge", merge)
+    *careful, notes = undone(runs, Cautious)
+    assert not notes
+    for ours, theirs in zip(found, careful, strict=True):
+        assert np.array_equal(ours, theirs)
+        assert ours[FIRST:].any()
+
+
+@pytest.mark.parametrize("task", ["remerge", "replace"])
+@pytest.mark.parametrize("who", [0, 1])
+def test_a_node_lost_in_an_undo_costs_the_others_nothing_that_waits(
+    runs: Any, who: int, task: str
+) -> None:
+    waiting: dict[int, Any] = {}
+
+    class Watched(losing(who, task, 1), Wild):
+        def apply(self, received: Any, merge: Any) -> bool:
+            done = super().apply(received, merge)
+            if merge.version == 3:
+                waiting[self.rank] = [replica[FIRST:].copy() for replica in self.replica]
+            return done
+
+        def train(self, epoch: int, first: int, end: int) -> Any:
+            if self.version > 3 and self.rank in waiting:  # the round that is trained again
+                held = waiting.pop(self.rank)
+                same = [
+                    np.array_equal(r[FIRST:], h) for r, h in zip(self.replica, held, strict=True)
+                ]
+                seen[self.rank] = all(same)
+            return super().train(epoch, first, end)
+
+    seen: dict[int, bool] = {}
+    undone(runs, Watched)
+    assert seen == {1 - who: True, who: False}
+
+
+def test_a_node_put_back_in_the_round_that_is_undone_begins_it_anew(runs: Any) -> None:
+    begun: list[bool] = []
+
+    class Watched(losing(1, "train", 2), Wild):
+        def train(self, epoch: int, first: int, end: int) -> Any:
+            if self.rank == 1 and self.version == 4:  # the merge done anew
+                begun.extend(map(np.array_equal, self.replica, self.base))
+            return super().train(epoch, first, end)
+
+    *_, notes = undone(runs, Watched)
+    assert len(notes) == 1
+    assert begun[:2] == [True, True]
 
 
 def test_an_undo_takes_every_replica_back(backend: Any) -> None:

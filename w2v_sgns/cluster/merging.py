@@ -142,15 +142,12 @@ class Merging:
     def redo(self, why: str) -> None:
         """Do the last merge anew, more cautiously; what was trained since is gone.
 
-        So is, of rows that still wait for their merge, what was trained since the last of all rows.
-
         Raises:
             DivergenceError: no caution helps: what the nodes have trained is not finite itself.
         """
         for _ in range(MOST_TRIES):
             self._take_care(why)
             if self._replaced():
-                self._kept[:] = 0
                 return
         raise self._hopeless()
 
@@ -166,7 +163,8 @@ class Merging:
         try:
             return all(self._engine.exchange("remerge", "replace", argument=self._last))
         except LostNodeError as lost:
-            return self.put_back(lost).version == self._version
+            assert self._last is not None
+            return self.put_back(lost, self._last.rows).version == self._version
 
     def _hopeless(self) -> DivergenceError:
         return self.diverged("the merged vectors are not finite, however carefully merged,")

@@ -46,6 +46,7 @@ class Rows:
         self.rank, self.size = rank, size
         self.version = 0  # of the rows: merges since the start
         self._before: tuple[slice, list[Matrix], list[Matrix]] | None = None
+        self._waiting: tuple[int, list[Matrix]] | None = None  # see _hold
 
     def make_room(self, settings: Settings) -> None:
         """Take memory for both.
@@ -65,6 +66,11 @@ class Rows:
         for base, replica, rows in zip(self.base, self.replica, (E, Ep), strict=True):
             base[: len(rows)] = replica[: len(rows)] = rows
         self.version, self._before = version, None
+        self._hold(len(E))
+
+    def _hold(self, rows: int) -> None:
+        """Keep the rows behind the first ones, which wait for their merge, as they are now."""
+        self._waiting = rows, [replica[rows:].copy() for replica in self.replica]
 
     def rows(self) -> tuple[Matrix, Matrix]:
         """Return E and Ep as last merged, (V, d)."""
@@ -96,6 +102,7 @@ class Rows:
 
     def moves(self, merge: Merge) -> list[Blocks]:
         """Return, for every owner, how far its rows have moved here."""
+        self._waiting = None  # its memory is free for the merge
         return [self._packed(self._owned(rank, merge.rows)) for rank in range(self.size)]
 
     def _owned(self, rank: int, rows: int) -> slice:
@@ -152,6 +159,7 @@ class Rows:
                 base[:] = replica
         else:
             self._put(received, merge, add=True)
+        self._hold(len(self.base[0]) if self.size == 1 else merge.rows)
         self.version = merge.version
         return True
 
@@ -165,7 +173,11 @@ class Rows:
     # --- a merge that went wrong
 
     def remerge(self, merge: Merge) -> list[Blocks]:
-        """Return, for every node, the rows of this one after the last merge done anew."""
+        """Return, for every node, the rows of this one after the last merge done anew.
+
+        What was trained since the last merge is gone.
+        """
+        self._take_back()
         part = self._owned(self.rank, merge.rows)
         rows = [base[part] for base in self.base]
         if self._before is not None and self._before[0] == part:
@@ -175,13 +187,18 @@ class Rows:
         E, Ep = (pack(whole, int8=False) for whole in rows)
         return [(E, Ep)] * self.size
 
+    def _take_back(self) -> None:
+        """Make the replica what it was right after the last merge."""
+        assert self._waiting is not None
+        rows, waiting = self._waiting
+        for base, replica, held in zip(self.base, self.replica, waiting, strict=True):
+            replica[:rows], replica[rows:] = base[:rows], held
+
     def replace(self, received: list[Blocks], merge: Merge) -> bool:
-        """Put these rows in the place of the last merge's; what was trained since is gone."""
+        """Put these rows in the place of the last merge's."""
         if not all(block.finite for blocks in received for block in blocks):
             return False
         self._put(received, merge, add=False)
-        for base, replica in zip(self.base, self.replica, strict=True):
-            replica[:] = base
         self.version = merge.version
         return True
 
@@ -194,7 +211,7 @@ def check_node_memory(words: int, config: TrainConfig) -> None:
     """
     from w2v_sgns.training.needs import matrix_bytes
 
-    # the replica, the base, and a merge's rows
+    # the replica, the base, and a merge's rows or those that wait for one
     needed, there = 3 * matrix_bytes(words, config), available_memory()
     if needed > there:
         raise ResourceError(
