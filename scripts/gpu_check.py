@@ -42,6 +42,7 @@ from w2v_sgns.kernels.matrices import padded_dim
 from w2v_sgns.kernels.windows import noise_slot
 from w2v_sgns.sampling import alias_table, keep_probabilities, keep_thresholds, pack_alias
 from w2v_sgns.training.backends import Totals, TrainingData
+from w2v_sgns.training.batches import SharedNoiseBackend, batch_rows
 from w2v_sgns.training.cuda.backend import CudaBackend
 from w2v_sgns.training.cuda.streams import streams_for
 from w2v_sgns.training.devices import Device, compiling, cuda_device, device_errors
@@ -49,8 +50,17 @@ from w2v_sgns.training.schedule import Schedule
 from w2v_sgns.training.setup import matrices_for
 
 PACKAGES = ("numba", "numba-cuda", "numpy", "cuda-bindings", "nvidia-nvvm", "nvidia-nvjitlink")
+MOST_ROWS = SharedNoiseBackend.MOST_ROWS
 CLOSE = 1e-5  # of max(1, largest value)
-SIZES = [(64, 70_000), (128, 70_000), (300, 70_000), (128, 1_000_000), (300, 1_000_000)]
+SIZES = [  # dim, words, --shared-noise
+    (64, 70_000, "window"),
+    (128, 70_000, "window"),
+    (300, 70_000, "window"),
+    (128, 70_000, "batch"),
+    (128, 1_000_000, "window"),
+    (300, 1_000_000, "window"),
+]
+SMALL = [(16, 30, "window"), (16, 30, "batch")]  # for the simulator
 TOKENS = 20_000_000
 AT_ONCE = (1, 2, 4, 8)  # streams of a multiprocessor
 WARPS_A_MULTIPROCESSOR = 16  # for the ceilings
@@ -238,12 +248,13 @@ def zipf_data(words: int, tokens: int, negatives: int) -> tuple[TrainingData, np
 
 def measure(check: Check) -> None:
     """Train made texts at several sizes and numbers of streams."""
-    tokens = 40 if SIMULATED else TOKENS
-    for dim, words in [(16, 30)] if SIMULATED else SIZES:
-        if not check.is_time_for(f"d={dim}, V={words:,}", 25):
+    tokens = 12 if SIMULATED else TOKENS
+    for dim, words, shared in SMALL if SIMULATED else SIZES:
+        what = f"d={dim} V={words:,}{', batches' * (shared == 'batch')}"
+        if not check.is_time_for(what, 25):
             continue
         data, counts = zipf_data(words, tokens, 5)
-        settings = TrainConfig(dim=dim, min_count=1, epochs=1, sample=1e-4)
+        settings = TrainConfig(dim=dim, min_count=1, epochs=1, sample=1e-4, shared_noise=shared)
         kept = counts * keep_probabilities(counts, 1e-4)
         multiprocessors = check.device.multiprocessors
         chosen = streams_for(
@@ -253,12 +264,13 @@ def measure(check: Check) -> None:
             kept=kept,
             q=counts**0.75 / (counts**0.75).sum(),
             negatives=settings.negative,
+            batch=batch_rows(words, MOST_ROWS) if shared == "batch" else None,
         )
         numbers = {chosen} | ({1} if SIMULATED else {n * multiprocessors for n in AT_ONCE})
         for streams in sorted(numbers):
             line = measured(check.device, data, settings, words, streams)
             mark = " (the rule's)" if streams == chosen else ""
-            check.tell("speed", f"d={dim} V={words:,}, {streams:,} streams{mark}", line)
+            check.tell("speed", f"{what}, {streams:,} streams{mark}", line)
 
 
 def measured(

@@ -22,19 +22,44 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 
+from w2v_sgns.config import TrainConfig
 from w2v_sgns.errors import ResourceError
+from w2v_sgns.kernels.matrices import padded_dim
 from w2v_sgns.training.devices import VECTOR_ADDS, compiling, device_errors, needs_numba_cuda
 
 TARGETS = ((8, 0), (9, 0))
-CASES = (  # dim, negatives, window, objective, bias
-    (128, 5, 5, "sgns", False),
-    (300, 5, 5, "sgns", False),
-    (64, 5, 5, "sgns", False),
-    (128, 15, 10, "sgns", False),
-    (300, 15, 10, "nce", True),
-    (128, 5, 5, "nce-sigmoid", False),
+
+
+class Case(NamedTuple):
+    """A training."""
+
+    dim: int
+    negatives: int
+    window: int
+    objective: str = "sgns"
+    bias: bool = False
+    shared_noise: bool = False  # by a batch
+
+    @property
+    def name(self) -> str:
+        """What the table calls it."""
+        kind = f"{self.objective}{'+bias' * self.bias}{', batch' * self.shared_noise}"
+        return f"{kind} d={self.dim} k={self.negatives} window={self.window}"
+
+
+CASES = (
+    Case(128, 5, 5),
+    Case(300, 5, 5),
+    Case(128, 5, 5, shared_noise=True),
+    Case(300, 15, 10, "nce", bias=True, shared_noise=True),
+    Case(64, 5, 5),
+    Case(128, 15, 10),
+    Case(300, 15, 10, "nce", bias=True),
+    Case(128, 5, 5, "nce-sigmoid"),
+    Case(300, 5, 5, "nce-sigmoid", shared_noise=True),
 )
-QUICK = 2  # cases
+QUICK = 4  # cases
+WORDS = 70_000
 
 
 class Figures(NamedTuple):
@@ -64,16 +89,16 @@ def signatures() -> dict[str, tuple[Any, tuple[Any, ...]]]:
     }
 
 
-def train_signature() -> tuple[Any, ...]:
-    """Return the types of the training kernel's arguments."""
+def train_signature(*, batch: bool) -> tuple[Any, ...]:
+    """Return the types of a training kernel's arguments; that of batches takes one more."""
     from numba import types
 
     f32, f64, u64, i32, i64 = (
         types.Array(kind, 1, "C")
         for kind in (types.float32, types.float64, types.uint64, types.int32, types.int64)
     )
-    n = types.int64
-    return (i32, i32, i32, i64, n, n, f32, u64, u64, f32, f32, f32, n, f32, f64)
+    n, ids = types.int64, (i32,) * batch
+    return (i32, i32, i32, i64, n, n, f32, u64, u64, f32, f32, f32, n, f32, *ids, f64)
 
 
 def compile_kernel(
@@ -151,12 +176,14 @@ def main() -> int:
     parser.add_argument("--window", type=int, default=5)
     parser.add_argument("--objective", default="sgns")
     parser.add_argument("--bias", action="store_true")
+    parser.add_argument("--shared-noise", action="store_true", help="by a batch")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write PTX and cubins here")
-    parser.add_argument("--quick", action="store_true", help="the first two only")
+    parser.add_argument("--quick", action="store_true", help="some cases only")
     options = parser.parse_args()
     cases = CASES[:QUICK] if options.quick else CASES
     if options.dim:
-        cases = ((options.dim, options.negative, options.window, options.objective, options.bias),)
+        given = (options.objective, options.bias, options.shared_noise)
+        cases = (Case(options.dim, options.negative, options.window, *given),)
     try:
         needs_numba_cuda()
         with device_errors(), compiling():
@@ -166,17 +193,17 @@ def main() -> int:
         return 2
 
 
-def report(cases: tuple[tuple[Any, ...], ...], keep: Path | None) -> int:
+def report(cases: tuple[Case, ...], keep: Path | None) -> int:
     """Print a line for each kernel and target; return 1 where one spills."""
-    print(f"{'kernel':34} target   registers  stack  spills  shared/warp  seconds")
+    print(f"{'kernel':38} target   registers  stack  spills  shared/block  seconds")
     spilled = False
     for target in TARGETS:
         for name, kernel, arguments, shared in kernels(cases, target):
             found, ptx, cubin = compile_kernel(kernel, arguments, target)
             arch = architecture(target)
             print(
-                f"{name:34} {arch:7} {found.registers:10} {found.stack:6} {found.spills:7} "
-                f"{shared:12} {found.seconds:8.1f}",
+                f"{name:38} {arch:7} {found.registers:10} {found.stack:6} {found.spills:7} "
+                f"{shared:13} {found.seconds:8.1f}",
                 flush=True,
             )
             spilled |= bool(found.spills or found.stack)
@@ -189,22 +216,38 @@ def report(cases: tuple[tuple[Any, ...], ...], keep: Path | None) -> int:
     return int(spilled)
 
 
-def kernels(
-    cases: tuple[tuple[Any, ...], ...], target: tuple[int, int]
-) -> Iterator[tuple[Any, ...]]:
-    """Yield name, kernel, argument types, shared bytes a warp."""
-    from w2v_sgns.kernels.cuda.shape import shape_for
-    from w2v_sgns.kernels.cuda.train import train_kernel
-    from w2v_sgns.kernels.matrices import padded_dim
-
+def kernels(cases: tuple[Case, ...], target: tuple[int, int]) -> Iterator[tuple[Any, ...]]:
+    """Yield name, kernel, argument types, shared bytes a block."""
     for name, (kernel, arguments) in signatures().items():
         yield name, kernel, arguments, 0
-    for dim, negatives, window, objective, bias in cases:
-        shape = shape_for(padded_dim(dim + bias), negatives, window)
-        column = dim if bias else None
-        kernel = train_kernel(shape, objective, column, False, target >= VECTOR_ADDS)
-        name = f"{objective}{'+bias' * bias} d={dim} k={negatives} window={window}"
-        yield name, kernel, train_signature(), 4 * shape.shared
+    for case in cases:
+        kernel, shared = training_kernel(case, vectors=target >= VECTOR_ADDS)
+        yield case.name, kernel, train_signature(batch=case.shared_noise), shared
+
+
+def training_kernel(case: Case, *, vectors: bool) -> tuple[Any, int]:
+    """Return a case's kernel and the shared bytes of its block."""
+    from w2v_sgns.training.cuda.work import WARPS, work_for
+
+    config = TrainConfig(
+        dim=case.dim,
+        window=case.window,
+        negative=case.negatives,
+        objective=case.objective,
+        bias=case.bias,
+        shared_noise="batch" if case.shared_noise else "window",
+    )
+    work = work_for(
+        config,
+        words=WORDS,
+        floats=padded_dim(case.dim + case.bias),
+        tokens=10**9,
+        window=case.window,
+        line=False,
+        streams=WARPS,
+        vectors=vectors,
+    )
+    return work.kernel(), work.shared
 
 
 if __name__ == "__main__":

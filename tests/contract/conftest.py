@@ -8,13 +8,13 @@ from typing import Any
 import numba
 import pytest
 
-from w2v_sgns.training.hogwild import HogwildBackend
+from w2v_sgns.training.setup import backend_for
 
 Make = Callable[..., Any]  # f(E, Ep, …, workers=1): a backend with so many workers
 
 
-def hogwild(*arguments: Any, workers: int = 1, **settings: Any) -> Any:
-    return HogwildBackend(*arguments, threads=workers, **settings)
+def cpu(*arguments: Any, workers: int = 1, **settings: Any) -> Any:
+    return backend_for(*arguments, threads=workers, **settings)
 
 
 def cuda(*arguments: Any, workers: int = 1, **settings: Any) -> Any:
@@ -24,7 +24,7 @@ def cuda(*arguments: Any, workers: int = 1, **settings: Any) -> Any:
     return CudaBackend(*arguments, streams=workers, device=cuda_device(), **settings)
 
 
-@pytest.fixture(params=[cuda if numba.config.ENABLE_CUDASIM else hogwild], ids=lambda f: f.__name__)
+@pytest.fixture(params=[cuda if numba.config.ENABLE_CUDASIM else cpu], ids=lambda f: f.__name__)
 def make(request: pytest.FixtureRequest) -> Make:
     return request.param  # type: ignore[no-any-return]
 

@@ -24,12 +24,14 @@ from kernel_cases import (
     reference_of,
 )
 from naive import Sums, replay
+from naive_batches import replay_batches
 from naive_steps import WRONG
 
 from w2v_sgns.config import TrainConfig
 from w2v_sgns.kernels.windows import CHUNK
 from w2v_sgns.sampling import alias_table, keep_thresholds, pack_alias
 from w2v_sgns.training.backends import Totals, TrainingData
+from w2v_sgns.training.batches import batch_rows, shared_words
 from w2v_sgns.training.schedule import Schedule
 
 pytestmark = pytest.mark.simulated
@@ -91,16 +93,20 @@ class Case:
         if self.window is not None:
             whole = {"window": self.window, "fixed_window": True}
             config = TrainConfig(**(config.to_dict() | whole))
-        step = step or reference_of(config.objective, self.log_kq, bias=config.bias)
-        sums = replay(
-            self.text.tokens,
-            E,
-            Ep,
-            keep=self.text.keep,
-            noise=self.text.noise,
-            config=config,
-            step=step,
-        )
+        text = {"keep": self.text.keep, "noise": self.text.noise, "config": config}
+        if config.in_batches:
+            sums = replay_batches(
+                self.text.tokens,
+                E,
+                Ep,
+                **text,
+                log_kq=self.log_kq,
+                rows=batch_rows(self.text.words, 128),
+                count=shared_words(config.negative),
+            )
+        else:
+            step = step or reference_of(config.objective, self.log_kq, bias=config.bias)
+            sums = replay(self.text.tokens, E, Ep, **text, step=step)
         return (E, Ep), sums
 
 
@@ -147,8 +153,29 @@ CASES = {
         text=random_text(12, LINES), config=config(window=3, objective="nce-sigmoid")
     ),
     "sgns, bias": Case(text=random_text(12, [5, 4]), config=config(window=2, bias=True)),
+    "shared noise": Case(
+        text=random_text(12, [1, 1, 1, 3, 1, 6]),  # the first batch has no pair
+        config=config(window=3, shared_noise="batch"),
+    ),
+    "shared noise, nce, bias, drop": Case(
+        text=random_text(8, [5, 4]),
+        config=config(
+            window=2, shared_noise="batch", objective="nce", bias=True, collisions="drop"
+        ),
+    ),
+    "shared noise, nce-sigmoid, many": Case(
+        text=random_text(12, [6]),
+        config=config(window=2, shared_noise="batch", objective="nce-sigmoid", negative=9),
+    ),
     "chunk borders": Case(text=sparse_text(3, 4), config=config(window=5), kept_share=0.9),
 }
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shared noise in batches of a few windows, although the texts have a dozen words."""
+    monkeypatch.setattr("w2v_sgns.training.batches.WORDS_A_ROW", 4)
+    monkeypatch.setattr("w2v_sgns.training.batches.SHARED", 6)
 
 
 def nothing(totals: Totals) -> None:

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from w2v_sgns import Model
 from w2v_sgns.cli.app import app
 from w2v_sgns.training.checkpoint import checkpoint_path
-from w2v_sgns.training.cuda.backend import CudaBackend, shorter
+from w2v_sgns.training.cuda.backend import CudaBackend, next_size
 from w2v_sgns.training.devices import cuda_device
 
 pytestmark = pytest.mark.simulated
@@ -46,14 +46,17 @@ def test_a_text_larger_than_the_memory_comes_in_pieces() -> None:
 def test_slow_parts_become_shorter(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a run can be stopped soon; nothing is trained twice or left out."""
     monkeypatch.setattr("w2v_sgns.training.cuda.backend.LAUNCHES", 1)
+    monkeypatch.setattr("w2v_sgns.training.cuda.backend.FIRST", 2)
     monkeypatch.setattr("w2v_sgns.training.cuda.backend.IN_FLIGHT", 1)
     case = Case(text=sparse_text(2, 1), config=config(window=2), kept_share=0.9)
     backend, ours = case.backend(on(cuda_device()))
     assert backend.part == 2
     assert backend.run_epoch(0, nothing).tokens == len(case.text.tokens)
     assert distance(ours, case.twin()[0]) < EXACT
-    assert shorter(2, seconds=0.1) == 2
-    assert shorter(2, seconds=0.6) == shorter(1, seconds=9) == 1
+    assert next_size(2, seconds=0.3, most=8) == 2
+    assert next_size(2, seconds=0.6, most=8) == next_size(1, seconds=9, most=8) == 1
+    assert next_size(2, seconds=0.01, most=8) == 4
+    assert next_size(8, seconds=0.01, most=8) == 8
 
 
 def run(folder: Path, *arguments: str) -> str:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
-from itertools import islice
 from typing import Any
 
 import numpy as np
 import pytest
 from kernel_cases import TOLERANCE, distance, random_matrices, random_text
-from naive import chunk_seeds, learning_rate, noise_word, nth_draw, windows
+from naive import learning_rate
+from naive_batches import batches, pairs_of, replay_batches
 
 from w2v_sgns.config import TrainConfig
 from w2v_sgns.kernels import softmax as kernel
 from w2v_sgns.kernels.windows import CHUNK
-from w2v_sgns.objectives import nce, sgns, shared, softmax
+from w2v_sgns.objectives import softmax
 from w2v_sgns.training.backends import TrainingData
 from w2v_sgns.training.batches import (
-    SHARED,
     SharedNoiseBackend,
     SoftmaxBackend,
     batch_rows,
@@ -89,30 +86,6 @@ def backend_of(kind: Any, config: TrainConfig, *, threads: int = 1) -> Any:
     return kind(E, Ep, data=data, config=config, schedule=schedule, threads=threads)
 
 
-def batches(config: TrainConfig, rows: int) -> Iterator[list[Any]]:
-    """Kept tokens and their windows as a batch has them: of one chunk, `rows` at a time."""
-    found = windows(TEXT.tokens, TEXT.keep, config, 0)
-    chunk: list[Any] = []
-    for window in found:
-        if chunk and window.position // CHUNK != chunk[0].position // CHUNK:
-            yield from cut(chunk, rows)
-            chunk = []
-        chunk.append(window)
-    yield from cut(chunk, rows)
-
-
-def cut(chunk: list[Any], rows: int) -> Iterator[list[Any]]:
-    rest = iter(chunk)
-    while batch := list(islice(rest, rows)):
-        yield batch
-
-
-def pairs_of(batch: list[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Return each pair's place in the batch and its context."""
-    rows = [n for n, window in enumerate(batch) for _ in window.contexts]
-    return np.array(rows, int), np.array([c for window in batch for c in window.contexts], int)
-
-
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("rows", [3, 256])
 def test_a_softmax_epoch_is_the_twins(rows: int, bias: bool) -> None:
@@ -123,7 +96,7 @@ def test_a_softmax_epoch_is_the_twins(rows: int, bias: bool) -> None:
     E, Ep = (matrix[:, :16].astype(float) for matrix in backend.matrices)
     biases = np.zeros(TEXT.words) if bias else None
     loss = pairs = kept = 0
-    for batch in batches(config, rows):
+    for _, batch in batches(TEXT.tokens, TEXT.keep, config, rows):
         places, contexts = pairs_of(batch)
         true = one_hot(places, contexts, (len(batch), TEXT.words))
         lr = float(learning_rate(config, 0, batch[0].position, len(TEXT.tokens)))
@@ -167,43 +140,24 @@ def test_an_epoch_of_shared_noise_is_the_twins(
     )
     backend = backend_of(SharedNoiseBackend, config)
     backend.rows = rows
-    E, Ep = (matrix[:, :16].astype(float) for matrix in backend.matrices)
-    biases = np.zeros(TEXT.words) if bias else None
-    loss, drawn = 0.0, [0, 0]
-    log_kq, count = np.log(k * TEXT.q), max(SHARED, k)
-    for batch in batches(config, rows):
-        places, contexts = pairs_of(batch)
-        if not len(places):
-            continue
-        chunk = batch[0].position // CHUNK
-        seed = chunk_seeds(config.seed, 0, chunk)[1]
-        counters = range(drawn[chunk], drawn[chunk] + count)
-        drawn[chunk] += count
-        noise = [noise_word(nth_draw(seed, n), TEXT.noise.tolist()) for n in counters]
-        targets = np.array([window.center for window in batch])[places]
-        costs: tuple[Any, Any] = (sgns.cost, sgns.cost)
-        if objective != "sgns":
-            cost = nce.COSTS[objective]
-            costs = partial(cost, log_kq=log_kq[targets]), partial(cost, log_kq=log_kq[noise])
-        lr = float(learning_rate(config, 0, batch[0].position, len(TEXT.tokens)))
-        loss += shared.batch_step(
-            E,
-            Ep,
-            contexts,
-            targets,
-            noise,
-            lr,
-            *costs,
-            weight=k / count,
-            collisions=collisions,
-            bias=biases,
-        )
+    E, Ep = (matrix[:, : 16 + bias].astype(float) for matrix in backend.matrices)
+    sums = replay_batches(
+        TEXT.tokens,
+        E,
+        Ep,
+        keep=TEXT.keep,
+        noise=TEXT.noise,
+        log_kq=np.log(k * TEXT.q),
+        config=config,
+        rows=rows,
+        count=max(64, k),
+    )
     totals = backend.run_epoch(0, lambda totals: None)
-    assert totals.loss == pytest.approx(loss, rel=1e-5)
-    assert distance(tuple(matrix[:, :16] for matrix in backend.matrices), (E, Ep)) < 2e-5
+    assert totals.loss == pytest.approx(sums.loss, rel=1e-5)
+    assert distance(tuple(matrix[:, : 16 + bias] for matrix in backend.matrices), (E, Ep)) < 2e-5
     if bias:
-        assert np.abs(backend.output_bias - biases).max() < 2e-5
-        assert np.abs(biases).max() > 0.01
+        assert np.abs(Ep[:, 16]).max() > 0.01
+        assert (backend.matrices[0][:, 16] == 1).all()
 
 
 def test_threads_and_pieces_change_nothing(monkeypatch: Any) -> None:

@@ -36,6 +36,13 @@ def test_few_words_bound_the_streams_by_the_hottest_one() -> None:
     ) == int(100 / (6 * 0.9))
 
 
+def test_a_stream_of_batches_is_as_many_windows_as_a_batch_has() -> None:
+    assert streams(batch=128) == 132
+    assert streams(tokens=12_000 * 128 * 7, batch=128) == 7
+    assert streams(words=20, batch=128) == 333 // 128
+    assert streams(tokens=12_000 * 5, batch=128) == 1
+
+
 def test_the_rule_keeps_a_small_text_and_more_streams_ruin_it() -> None:
     """In the harshest order of reads and additions; pairs of neighbours predict each other."""
     rng = np.random.default_rng(5)

@@ -159,12 +159,10 @@ def _list_windows(tokens, start, end, window, fixed, seeds, keep, words, low_edg
 list_windows: Any = compiled(_list_windows)
 
 
-def _list_noise(noise, state, words):
-    """Fill `words` from an alias table; return the noise stream's new state."""
+def _list_noise(noise, seed, first, words):
+    """Fill `words` from an alias table by a stream's draws from the one of number `first` on."""
     for n in range(len(words)):
-        state += STEP
-        words[n] = draw_noise(state, noise)
-    return state
+        words[n] = draw_noise(seed + np.uint64(first + n + 1) * STEP, noise)
 
 
 list_noise: Any = compiled(_list_noise)

@@ -24,7 +24,13 @@ from w2v_sgns.training.backends import TICK, Matrix, Tick, Totals, TrainingData
 from w2v_sgns.training.chunked import ChunkedBackend
 from w2v_sgns.training.schedule import Schedule
 
-__all__ = ["SHARED", "BatchBackend", "SharedNoiseBackend", "SoftmaxBackend"]
+__all__ = [
+    "BatchBackend",
+    "SharedNoiseBackend",
+    "SoftmaxBackend",
+    "batch_rows",
+    "shared_words",
+]
 
 WORDS_A_ROW = 64  # of the vocabulary, at least, for each row of a batch
 SHARED = 64  # noise words of a batch, where --negative is not larger
@@ -46,6 +52,11 @@ def batch_rows(words: int, most: int) -> int:
     Gradients are summed: with many rows for few words, each word would move by too much at once.
     """
     return max(1, min(most, words // WORDS_A_ROW))
+
+
+def shared_words(negatives: int) -> int:
+    """Return how many noise words a batch draws: the counters n·count.. of its chunk's stream."""
+    return max(SHARED, negatives)
 
 
 class BatchBackend(ChunkedBackend):
@@ -123,10 +134,8 @@ class BatchBackend(ChunkedBackend):
         state = self.chunk_seeds(epoch, chunk)[-1]
         first, last = self._list(epoch, chunk)
         tokens, told, counted = self.chunk_tokens(chunk), 0, 0
-        for windows, kept in self.pieces(first, last, state):
-            loss = 0.0
-            if len(windows.rows):
-                loss, state = self.step(windows, lr, state)
+        for batch, (windows, kept) in enumerate(self.pieces(first, last, state)):
+            loss = self.step(windows, lr, batch, state) if len(windows.rows) else 0.0
             done = tokens * kept // (last - first)
             yield np.array([done - told, kept - counted, len(windows.rows), loss])
             told, counted = done, kept
@@ -168,8 +177,8 @@ class BatchBackend(ChunkedBackend):
         t = np.arange(begin, end)
         return _windows(words, t, low[t].astype(np.int64), high[t].astype(np.int64))
 
-    def step(self, windows: Windows, lr: float, state: np.uint64) -> tuple[float, np.uint64]:
-        """Train one batch; return its loss and the new state of the noise stream."""
+    def step(self, windows: Windows, lr: float, batch: int, seed: np.uint64) -> float:
+        """Train the chunk's batch of this number; return its loss. seed: the chunk's noise."""
         raise NotImplementedError
 
 
@@ -196,7 +205,7 @@ class SoftmaxBackend(BatchBackend):
     MOST_ROWS = 256  # the more, the better the products' rate, and the older the last one's values
 
     @np.errstate(over="ignore", invalid="ignore")  # of a training that diverges: the loss tells
-    def step(self, windows: Windows, lr: float, state: np.uint64) -> tuple[float, np.uint64]:
+    def step(self, windows: Windows, lr: float, batch: int, seed: np.uint64) -> float:
         """Train one batch (see :func:`~w2v_sgns.kernels.softmax.softmax_step`)."""
         centers, inverse = np.unique(windows.words, return_inverse=True)
         positives = true_words(inverse[windows.rows], windows.contexts, len(centers))
@@ -205,7 +214,7 @@ class SoftmaxBackend(BatchBackend):
         loss, dX = softmax_step(X, self.Ep, positives, lr, run=run)
         dim = self.config.dim  # beyond it lies the input of the biases, a constant
         self.E[centers, :dim] = X[:, :dim] - np.float32(lr) * dX[:, :dim]
-        return loss, state
+        return loss
 
 
 def true_words(rows: Ids, words: Ids, count: int) -> Positives:
@@ -223,7 +232,7 @@ class SharedNoiseBackend(BatchBackend):
     @cached_property
     def _noise(self) -> Ids:
         """Room for the noise words of a batch."""
-        return np.zeros(max(SHARED, self.config.negative), np.int64)
+        return np.zeros(shared_words(self.config.negative), np.int64)
 
     @cached_property
     def _log_kq(self) -> npt.NDArray[np.float32] | None:
@@ -233,9 +242,9 @@ class SharedNoiseBackend(BatchBackend):
             return None
         return log_kq.astype(np.float32)
 
-    def step(self, windows: Windows, lr: float, state: np.uint64) -> tuple[float, np.uint64]:
+    def step(self, windows: Windows, lr: float, batch: int, seed: np.uint64) -> float:
         """Train one batch (see :func:`~w2v_sgns.kernels.shared.shared_step`)."""
-        state = np.uint64(list_noise(self.data.noise, state, self._noise))
+        list_noise(self.data.noise, seed, batch * len(self._noise), self._noise)
         config = self.config
         loss = shared_step(
             self.E,
@@ -251,4 +260,4 @@ class SharedNoiseBackend(BatchBackend):
         )
         if config.bias:
             self.E[windows.contexts, config.dim] = 1
-        return loss, state
+        return loss

@@ -14,9 +14,10 @@ from w2v_sgns.training.devices import Device
 __all__ = ["Choice", "chosen"]
 
 # For --device auto, from measurements of the CPU and an estimate of the GPU: window steps a
-# second of a thread (dim 100, k 5, window 5) and of a stream, and what a GPU needs to begin.
-STEPS_A_THREAD = 600_000
-STEPS_A_STREAM = 300_000
+# second of a thread (dim 100, k 5, window 5) and of a stream, also those with noise shared by a
+# batch (on the CPU one thread trains them), and what a GPU needs to begin.
+STEPS_A_THREAD, BATCHED_ON_CPU = 600_000, 30_000
+STEPS_A_STREAM, BATCHED_A_STREAM = 300_000, 300_000
 BEGINNING = 15.0  # seconds to compile the kernels
 
 
@@ -48,8 +49,9 @@ def chosen(
         return Choice(note=note)
     sample = sampling.effective_sample(config.sample, tokens_in_all)
     streams = options.streams or _streams(device, config, counts, sample, tokens)
-    what = f"{device.name}, {streams:,} stream{'s' * (streams > 1)} of windows at once"
-    if options.device == "auto" and not _is_faster(config.epochs * tokens, threads, streams):
+    kind = "batches" if config.in_batches else "windows"
+    what = f"{device.name}, {streams:,} stream{'s' * (streams > 1)} of {kind} at once"
+    if options.device == "auto" and not _is_faster(config, tokens, threads, streams):
         return Choice(note=f"--device auto: the CPU, faster here than {what}")
     return Choice(device, streams, f"on {what}; compiles first")
 
@@ -61,8 +63,10 @@ def _streams(
     sample: float,
     tokens: int,
 ) -> int:
+    from w2v_sgns.training.batches import SharedNoiseBackend, batch_rows
     from w2v_sgns.training.cuda.streams import streams_for
 
+    rows = batch_rows(len(counts), SharedNoiseBackend.MOST_ROWS) if config.in_batches else None
     return streams_for(
         multiprocessors=device.multiprocessors,
         tokens=tokens,
@@ -70,9 +74,14 @@ def _streams(
         kept=np.asarray(counts * sampling.keep_probabilities(counts, sample)),
         q=sampling.noise_distribution(counts, config.noise_exponent or 0.0),
         negatives=config.negative,
+        batch=rows,
     )
 
 
-def _is_faster(steps: int, threads: int, streams: int) -> bool:
+def _is_faster(config: TrainConfig, tokens: int, threads: int, streams: int) -> bool:
     """Tell whether the GPU is expected to be done first, its beginning included."""
-    return BEGINNING + steps / (STEPS_A_STREAM * streams) < steps / (STEPS_A_THREAD * threads)
+    steps = config.epochs * tokens
+    here, there = STEPS_A_THREAD * threads, STEPS_A_STREAM * streams
+    if config.in_batches:
+        here, there = BATCHED_ON_CPU, BATCHED_A_STREAM * streams
+    return BEGINNING + steps / there < steps / here

@@ -38,13 +38,13 @@ class InBatchBackend(BatchBackend):
                 yield Windows(windows.words, windows.rows[some], windows.contexts[some]), kept
 
     @np.errstate(over="ignore", invalid="ignore")  # of a training that diverges: the loss tells
-    def step(self, windows: Windows, lr: float, state: np.uint64) -> tuple[float, np.uint64]:
+    def step(self, windows: Windows, lr: float, batch: int, seed: np.uint64) -> float:
         """Train one batch (see :func:`~w2v_sgns.kernels.inbatch.in_batch_step`)."""
         tokens = windows.words[windows.rows]
         loss = in_batch_step(self.E, self.Ep, windows.contexts, tokens, lr)
         if self.config.bias:
             self.E[windows.contexts, self.config.dim] = 1
-        return loss, state
+        return loss
 
 
 def stretches(sizes: npt.NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:

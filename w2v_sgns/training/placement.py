@@ -130,14 +130,17 @@ def asked_device(options: RunOptions, config: TrainConfig) -> Device | None:
 
 def _refusal(config: TrainConfig) -> str:
     """Return why a GPU cannot train this; nothing if it can."""
-    if config.dim > MOST_DIM:
-        return f"--device cuda: at most {MOST_DIM:,} dimensions, not {config.dim}; use --device cpu"
-    if not config.in_batches:
-        return ""
-    what, instead = f"--objective {config.objective}", "--objective sgns or nce"
-    if not config.without_noise:
-        what, instead = "--shared-noise batch", "--shared-noise window"
-    return f"{what} trains on the CPU alone: give --device cpu, or {instead}"
+    if config.without_noise:
+        return (
+            f"--objective {config.objective} trains on the CPU alone: give --device cpu, or "
+            "--objective sgns or nce"
+        )
+    if config.dim > MOST_DIM and not config.in_batches:
+        return (
+            f"--device cuda: at most {MOST_DIM:,} dimensions, not {config.dim}; use --device cpu, "
+            "or --shared-noise batch"
+        )
+    return ""
 
 
 def placed(

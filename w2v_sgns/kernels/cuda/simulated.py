@@ -12,6 +12,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numba.cuda.simulator.kernel import _get_kernel_context
 
 from w2v_sgns.kernels import windows
 
@@ -26,8 +27,10 @@ __all__ = [
     "portable",
     "prefetch",
     "row_access",
+    "shared_floats",
     "shuffle",
     "shuffle_xor",
+    "sync_block",
     "sync_warp",
 ]
 
@@ -105,6 +108,17 @@ def _here() -> tuple[_Warp, int]:
 def sync_warp() -> None:
     """Wait for all lanes."""
     _exchange(None)
+
+
+def sync_block() -> None:
+    """Wait for all threads of the block."""
+    thread: Any = threading.current_thread()
+    thread.syncthreads()
+
+
+def shared_floats() -> Any:
+    """Return the block's shared memory."""
+    return _get_kernel_context().shared.array(0, np.dtype(np.float32))
 
 
 def leave_warp() -> None:

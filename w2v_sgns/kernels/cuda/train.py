@@ -15,26 +15,12 @@ from numba import cuda, float32
 from w2v_sgns.kernels.cuda.passes import passes_for
 from w2v_sgns.kernels.cuda.rows import rows_for, warp_sum
 from w2v_sgns.kernels.cuda.shape import GROUPS, LANES, Shape
-from w2v_sgns.kernels.cuda.warp import SIMULATED, device, draw, leave_warp, sync_warp
+from w2v_sgns.kernels.cuda.warp import device, draw, leave_warp, shared_floats, sync_warp
 from w2v_sgns.kernels.windows import noise_choice, noise_slot
 
 __all__ = ["train_kernel"]
 
 ZERO = np.float32(0)
-
-
-# Here, not in warp.py: the simulator replaces `cuda` in the kernel's own module only.
-def _aligned_floats():
-    """Return the block's shared memory."""
-    return cuda.shared.array(0, float32, alignment=16)
-
-
-def _simulated_floats():
-    """Return the same; the simulator knows no alignment."""
-    return cuda.shared.array(0, float32)
-
-
-shared_floats: Any = _simulated_floats if SIMULATED else device(_aligned_floats)
 
 
 @lru_cache(maxsize=16)

@@ -20,7 +20,8 @@ if SIMULATED:
     device, draw, portable = _s.device, _s.draw, _s.portable
     exp, log, divide = _s.exp, _s.log, _s.divide
     shuffle, shuffle_xor = _s.shuffle, _s.shuffle_xor
-    sync_warp, leave_warp = _s.sync_warp, _s.leave_warp
+    sync_warp, leave_warp, sync_block = _s.sync_warp, _s.leave_warp, _s.sync_block
+    shared_floats = _s.shared_floats
     row_access, load4, prefetch = _s.row_access, _s.copy4, _s.prefetch
 else:
     from numba.cuda import libdevice, types
@@ -56,6 +57,16 @@ else:
     def sync_warp():
         """Wait for all lanes; what they wrote to shared and global memory is seen."""
         cuda.syncwarp()
+
+    @device
+    def sync_block():
+        """Wait for all threads of the block; what they wrote is seen."""
+        cuda.syncthreads()
+
+    @device
+    def shared_floats():
+        """Return the block's shared memory."""
+        return cuda.shared.array(0, types.float32, alignment=16)
 
     @device
     def leave_warp():
@@ -179,7 +190,9 @@ __all__ = [
     "portable",
     "prefetch",
     "row_access",
+    "shared_floats",
     "shuffle",
     "shuffle_xor",
+    "sync_block",
     "sync_warp",
 ]

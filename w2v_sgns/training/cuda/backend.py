@@ -17,31 +17,29 @@ import numpy.typing as npt
 from numba import cuda
 
 from w2v_sgns.config import TrainConfig
-from w2v_sgns.kernels.cuda.shape import LANES, shape_for
-from w2v_sgns.kernels.cuda.train import train_kernel
 from w2v_sgns.kernels.cuda.warp import SIMULATED
-from w2v_sgns.kernels.step import shift_table
 from w2v_sgns.kernels.windows import CHUNK
 from w2v_sgns.training.backends import Matrix, Tick, Totals, TrainingData
 from w2v_sgns.training.chunked import ChunkedBackend
-from w2v_sgns.training.cuda.feed import TokenFeed
 from w2v_sgns.training.cuda.lists import WindowLists
+from w2v_sgns.training.cuda.memory import Memory
 from w2v_sgns.training.cuda.needs import needs_of
 from w2v_sgns.training.cuda.view import View
+from w2v_sgns.training.cuda.work import work_for
 from w2v_sgns.training.devices import Device, compiling, device_errors
 from w2v_sgns.training.schedule import Schedule
 
-__all__ = ["CudaBackend", "shorter"]
+__all__ = ["CudaBackend", "next_size"]
 
 LAUNCHES = 20  # parts of an epoch, at least: between two the run can be watched and stopped
 MOST_CHUNKS = 512  # of a part: 8 million tokens
-PATIENCE = 0.5  # seconds a part may take; longer ones are halved
-WARPS = 4  # of a block: one for each scheduler of a multiprocessor
+FIRST = 1  # chunks of an epoch's first part: how fast the device is shows then
+PATIENCE = 0.5  # seconds a part may take; longer ones are halved, far shorter ones doubled
 IN_FLIGHT = 2
 
 
 class CudaBackend(ChunkedBackend):
-    """`streams` warps update the same E and Ep with atomic additions; one alone is exact.
+    """`streams` warps or blocks add to the same E and Ep atomically; one alone is exact.
 
     The draws of a chunk depend on (seed, epoch, chunk) alone and are those of the CPU.
     """
@@ -64,24 +62,33 @@ class CudaBackend(ChunkedBackend):
             ResourceError: the device has too little memory.
         """
         super().__init__(E, Ep, data=data, config=config, schedule=schedule, window=window)
-        self.device, self.streams = device, streams
+        self.device = device
         self.part = max(1, min(-(-self.chunks // LAUNCHES), MOST_CHUNKS))
         self.view = min(self.part + 2 * self.halo, self.chunks)  # most chunks seen at a time
         self._unwatched = self.after_chunk
         rows, floats = self.matrices[0].shape
-        reach = max(1, min(self.window, len(data.tokens) - 1))
-        self.shape = shape_for(floats, config.negative, reach)
-        self.needs = needs_of(
-            self.shape,
+        tokens = len(data.tokens)
+        self.work = work_for(
+            config,
             words=rows,
-            tokens=len(data.tokens),
-            view=self.view * CHUNK,
+            floats=floats,
+            tokens=tokens,
+            window=self.window,
+            line=window is not None,
             streams=streams,
+            vectors=device.adds_vectors,
+        )
+        self.needs = needs_of(
+            words=rows,
+            floats=floats,
+            tokens=tokens,
+            view=self.view * CHUNK,
+            scratch=self.work.bytes,
             shifted=config.objective != "sgns",
         )
         self.resident = self.needs.check(device)
         self.device_seconds = 0.0  # of all parts; the simulator has no such clock
-        self._memory: _Memory | None = None
+        self._memory: Memory | None = None
 
     def warm_up(self) -> None:
         """Compile the kernels, take memory on the device, copy there what stays.
@@ -91,13 +98,35 @@ class CudaBackend(ChunkedBackend):
         """
         if self._memory is None:
             with device_errors(), compiling():
-                memory = _Memory(self)
+                memory = self._take_memory()
                 memory.upload(self.matrices)
                 nothing = View(0, 0, 0, 1)
                 memory.feed.fetch(nothing)
-                memory.launch(self, 0, nothing)
+                self._launch(memory, 0, nothing)
                 memory.stream.synchronize()
                 self._memory = memory
+
+    def _take_memory(self) -> Memory:
+        self.work.take_memory()
+        tokens = min(self.view * CHUNK, len(self.data.tokens))
+        lists = WindowLists(
+            self.data.keep,
+            window=self.window,
+            fixed=self.fixed,
+            halo=self.halo,
+            chunks=self.view,
+            tokens=tokens,
+        )
+        return Memory(
+            self.data,
+            self.config.objective,
+            lists,
+            floats=self.matrices[0].size,
+            chunks=self.part,
+            tokens=tokens,
+            resident=self.resident,
+            parts=IN_FLIGHT,
+        )
 
     def run_epoch(
         self, epoch: int, tick: Tick, *, first: int = 0, end: int | None = None
@@ -109,10 +138,10 @@ class CudaBackend(ChunkedBackend):
             end = self.chunks if end is None else end
             return self._run(self._memory, epoch, tick, first, end)
 
-    def _run(self, memory: _Memory, epoch: int, tick: Tick, first: int, end: int) -> Totals:
+    def _run(self, memory: Memory, epoch: int, tick: Tick, first: int, end: int) -> Totals:
         """Keep two parts under way until the end, or until tick asks to stop."""
         memory.clear()
-        size, next_chunk, stopped = self.part, first, False
+        size, next_chunk, stopped = min(FIRST, self.part), first, False
         flights: deque[_Flight] = deque()
         totals, told = Totals(0, 0, 0, 0.0, first), time.monotonic()
         while flights or (next_chunk < end and not stopped):
@@ -120,7 +149,7 @@ class CudaBackend(ChunkedBackend):
                 last = min(next_chunk + size, end)
                 view = View.around(next_chunk, last, halo=self.halo, chunks=self.chunks)
                 memory.feed.fetch(view)
-                flights.append(memory.launch(self, epoch, view))
+                flights.append(self._launch(memory, epoch, view))
                 next_chunk = last
             flight = flights.popleft()
             sums = flight.wait()
@@ -129,11 +158,28 @@ class CudaBackend(ChunkedBackend):
             totals = Totals(tokens, int(sums[0]), int(sums[1]), float(sums[2]), next_chunk)
             self._between_parts(memory)
             stopped |= bool(tick(totals))
-            size = shorter(size, seconds=time.monotonic() - told)
+            size = next_size(size, seconds=time.monotonic() - told, most=self.part)
             told = time.monotonic()
         return totals
 
-    def _between_parts(self, memory: _Memory) -> None:
+    def _launch(self, memory: Memory, epoch: int, view: View) -> _Flight:
+        """Begin a part; one that trains no chunk compiles the kernels."""
+        begun, done = cuda.event(), cuda.event()
+        begun.record(memory.stream)
+        seen, own = range(view.begin, view.end), range(view.first, view.last)
+        rates = np.array([self.schedule.at(epoch, n * CHUNK) for n in own], np.float32)
+        windows, noise = self._seeds(epoch, seen, 0), self._seeds(epoch, own, 1)
+        arguments = memory.prepare(view, windows, noise, rates)
+        self.work.launch(memory.stream, *arguments, totals=memory.sums)
+        sums = memory.tell()
+        done.record(memory.stream)
+        return _Flight(sum(map(self.chunk_tokens, own)), begun, done, sums)
+
+    def _seeds(self, epoch: int, chunks: range, kind: int) -> npt.NDArray[np.uint64]:
+        """Return uint64[chunks]: the streams of their windows (kind 0) or noise (1)."""
+        return np.array([self.seeds(self.config.seed, epoch, n)[kind] for n in chunks], np.uint64)
+
+    def _between_parts(self, memory: Memory) -> None:
         """Let whoever watches change the matrices: they come back for it."""
         if self.after_chunk is not self._unwatched:
             memory.download(self.matrices)
@@ -141,7 +187,7 @@ class CudaBackend(ChunkedBackend):
             memory.upload(self.matrices)
 
     @contextmanager
-    def _uploaded(self, memory: _Memory) -> Iterator[None]:
+    def _uploaded(self, memory: Memory) -> Iterator[None]:
         """Have the matrices on the device, and back at the end, whatever happens."""
         memory.upload(self.matrices)
         try:
@@ -150,25 +196,12 @@ class CudaBackend(ChunkedBackend):
             memory.download(self.matrices)
             self.after_chunk()
 
-    def window_seeds(self, epoch: int, view: View) -> npt.NDArray[np.uint64]:
-        """Return uint64[view.seen]: the streams that decide keep and window."""
-        seeds = [self.seeds(self.config.seed, epoch, n)[0] for n in range(view.begin, view.end)]
-        return np.array(seeds, np.uint64)
 
-    def noise_seeds(self, epoch: int, view: View) -> npt.NDArray[np.uint64]:
-        """Return uint64[trained chunks]: the streams of the noise."""
-        seeds = [self.seeds(self.config.seed, epoch, n)[1] for n in range(view.first, view.last)]
-        return np.array(seeds, np.uint64)
-
-    def rates(self, epoch: int, view: View) -> npt.NDArray[np.float32]:
-        """Return float32[trained chunks]: the learning rate at each one's first token."""
-        chunks = range(view.first, view.last)
-        return np.array([self.schedule.at(epoch, n * CHUNK) for n in chunks], np.float32)
-
-
-def shorter(chunks: int, *, seconds: float) -> int:
+def next_size(chunks: int, *, seconds: float, most: int) -> int:
     """Return the chunks of the next part after one that took so long."""
-    return max(1, chunks // 2) if seconds > PATIENCE else chunks
+    if seconds > PATIENCE:
+        return max(1, chunks // 2)
+    return min(2 * chunks, most) if seconds < PATIENCE / 4 else chunks
 
 
 class _Flight(NamedTuple):
@@ -187,89 +220,3 @@ class _Flight(NamedTuple):
     def seconds(self) -> float:
         """Return how long the device had to do with it; 0 on the simulator."""
         return 0.0 if SIMULATED else cuda.event_elapsed_time(self.begun, self.done) / 1e3
-
-
-class _Memory:
-    """What lies on the device, and the stream its kernels run in."""
-
-    def __init__(self, backend: CudaBackend) -> None:
-        data, config = backend.data, backend.config
-        tokens = min(backend.view * CHUNK, len(data.tokens))
-        self.stream = cuda.stream()
-        self.feed = TokenFeed(data.tokens, resident=backend.resident, most=tokens)
-        self.lists = WindowLists(
-            data.keep,
-            window=backend.window,
-            fixed=backend.fixed,
-            halo=backend.halo,
-            chunks=backend.view,
-            tokens=tokens,
-        )
-        log_kq = np.zeros(1) if data.log_kq is None else data.log_kq
-        self.noise = cuda.to_device(data.noise)
-        self.shift = cuda.to_device(shift_table(config.objective, log_kq))
-        self.rates = cuda.device_array(backend.part, np.float32)
-        self.seeds = cuda.device_array(backend.part, np.uint64)
-        size = backend.matrices[0].size
-        self.E, self.Ep = (cuda.device_array(size, np.float32) for _ in range(2))
-        self.scratch = cuda.device_array(
-            max(1, backend.shape.scratch * backend.streams), np.float32
-        )
-        self.sums = cuda.device_array(3, np.float64)
-        self.told = [cuda.pinned_array(3, np.float64) for _ in range(IN_FLIGHT)]
-        self.kernel = train_kernel(
-            backend.shape,
-            config.objective,
-            config.dim if config.bias else None,
-            config.collisions == "drop",
-            backend.device.adds_vectors,
-        )
-
-    def clear(self) -> None:
-        """Begin new sums."""
-        self.sums.copy_to_device(np.zeros(3), stream=self.stream)
-
-    def upload(self, matrices: tuple[Matrix, Matrix]) -> None:
-        """Copy E and Ep to the device."""
-        for there, here in zip((self.E, self.Ep), matrices, strict=True):
-            there.copy_to_device(here.reshape(-1), stream=self.stream)
-        self.stream.synchronize()
-
-    def download(self, matrices: tuple[Matrix, Matrix]) -> None:
-        """Bring E and Ep back, once all work is done."""
-        for there, here in zip((self.E, self.Ep), matrices, strict=True):
-            there.copy_to_host(here.reshape(-1), stream=self.stream)
-        self.stream.synchronize()
-
-    def launch(self, backend: CudaBackend, epoch: int, view: View) -> _Flight:
-        """Begin a part; one that trains no chunk compiles the kernels."""
-        own = view.last - view.first
-        begun, done = cuda.event(), cuda.event()
-        begun.record(self.stream)
-        tokens = self.feed.tokens_of(view, self.stream)
-        windows = self.lists.fill(tokens, view, backend.window_seeds(epoch, view), self.stream)
-        if own:
-            self.rates[:own].copy_to_device(backend.rates(epoch, view), stream=self.stream)
-            self.seeds[:own].copy_to_device(backend.noise_seeds(epoch, view), stream=self.stream)
-        warps = min(WARPS, backend.streams)
-        blocks = -(-backend.streams // warps)
-        shared = 4 * warps * backend.shape.shared
-        self.kernel[blocks, LANES * warps, self.stream, shared](
-            *windows,
-            view.first - view.begin,
-            own,
-            self.rates,
-            self.seeds,
-            self.noise,
-            self.shift,
-            self.E,
-            self.Ep,
-            backend.streams,
-            self.scratch,
-            self.sums,
-        )
-        self.told.append(self.told.pop(0))
-        self.sums.copy_to_host(self.told[-1], stream=self.stream)
-        done.record(self.stream)
-        trained = sum(map(backend.chunk_tokens, range(view.first, view.last)))
-        return _Flight(trained, begun, done, self.told[-1])

@@ -9,7 +9,6 @@ from w2v_sgns.errors import ResourceError
 from w2v_sgns.machine import human_bytes
 
 if TYPE_CHECKING:
-    from w2v_sgns.kernels.cuda.shape import Shape
     from w2v_sgns.training.devices import Device
 
 __all__ = ["Needs", "needs_of"]
@@ -56,17 +55,20 @@ class Needs:
 
 
 def needs_of(
-    shape: Shape, *, words: int, tokens: int, view: int, streams: int, shifted: bool
+    *, words: int, floats: int, tokens: int, view: int, scratch: int, shifted: bool
 ) -> Needs:
-    """Return what so many words, tokens and streams take; view: most tokens seen at a time."""
+    """Return what so many words, padded dimensions and tokens take.
+
+    view: most tokens seen at a time; scratch: bytes of all streams.
+    """
     view = min(view, tokens)
     return Needs(
         words=words,
-        dim=shape.floats,
-        matrices=2 * 4 * words * shape.floats,
+        dim=floats,
+        matrices=2 * 4 * words * floats,
         tables=words * (8 + 4 + (4 if shifted else 0)),
         lists=LISTED * view,
-        scratch=4 * shape.scratch * streams,
+        scratch=scratch,
         text=TOKEN * tokens,
         slots=SLOTS * TOKEN * view,
     )

@@ -9,6 +9,9 @@ Three bounds, of which the least holds:
 * 12,000 tokens of the whole training for each stream, all epochs counted: with fewer, vectors
   become measurably worse; with 4,000 clearly so.
 
+Where noise is shared by a batch, a stream is at work on all windows of its batch, so the last two
+bounds hold for streams · windows; and it is a block, one for each multiprocessor.
+
 The figures come from a simulation on the CPU in which S streams step in turn with their reads
 and their additions (one seed each, texts of 1.3 and 17 million words). No GPU has confirmed them
 so far; --streams overrides.
@@ -29,17 +32,21 @@ Real = npt.NDArray[np.float64]
 
 
 def streams_for(
-    *, multiprocessors: int, tokens: int, epochs: int, kept: Real, q: Real, negatives: int
+    *,
+    multiprocessors: int,
+    tokens: int,
+    epochs: int,
+    kept: Real,
+    q: Real,
+    negatives: int,
+    batch: int | None = None,
 ) -> int:
     """Return how many streams to train with, at least one.
 
     tokens: of one epoch, before subsampling; kept (V,): how often each word is kept, in any
-    unit; q (V,): the noise distribution.
+    unit; q (V,): the noise distribution; batch: windows of one, where noise is shared.
     """
     hottest = float(np.max(kept / kept.sum() + negatives * q))
-    bounds = (
-        A_MULTIPROCESSOR * multiprocessors,
-        MOST_COPIES / hottest,
-        tokens * epochs / TOKENS_A_STREAM,
-    )
-    return max(1, int(min(bounds)))
+    windows = min(MOST_COPIES / hottest, tokens * epochs / TOKENS_A_STREAM)
+    places = A_MULTIPROCESSOR if batch is None else 1
+    return max(1, int(min(places * multiprocessors, windows / (batch or 1))))
