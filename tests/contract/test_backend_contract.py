@@ -1,6 +1,6 @@
 """What every backend must do: the same draws, windows and steps, whole or in pieces.
 
-With NUMBA_ENABLE_CUDASIM=1 the backend is the GPU's, at about 0.1 s a window step: in all, its
+With NUMBA_ENABLE_CUDASIM=1 the backend is the GPU's, at about 0.05 s a window step: in all, its
 tests take at most 300 steps.
 """
 
@@ -222,14 +222,18 @@ def test_an_epoch_in_pieces_is_the_epoch_in_one(make: Any, monkeypatch: pytest.M
     assert total.loss == pytest.approx(sum(piece.loss for piece in pieces), rel=1e-9)
 
 
-def test_several_workers_lose_no_update(make: Any) -> None:
+@pytest.mark.parametrize("noise", ["window", "batch"])
+def test_several_workers_lose_no_update(make: Any, noise: str) -> None:
     """At a tiny rate the sum hardly depends on the order: a lost update would show."""
+    tiny = {"lr": 1e-4, "min_lr": 1e-4}
     case = Case(
-        text=random_text(3, [16]), config=config(dim=16, window=2, lr=1e-4, min_lr=1e-4, negative=2)
+        text=random_text(3, [16]),
+        config=config(dim=16, window=2, negative=2, shared_noise=noise, **tiny),
     )
     backend, ours = case.backend(make, workers=4)
-    backend.run_epoch(0, nothing)
-    exact, _ = case.twin()
+    totals = backend.run_epoch(0, nothing)
+    exact, sums = case.twin()
+    assert (totals.kept, totals.pairs) == (sums.kept, sums.pairs)
     moved = max(float(np.abs(a - b).max()) for a, b in zip(exact, case.start, strict=True))
     assert distance(ours, exact) < 0.01 * moved
 

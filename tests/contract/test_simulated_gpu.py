@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kernel_cases import distance
+from kernel_cases import distance, random_text
 from test_backend_contract import EXACT, Case, config, nothing, sparse_text
 from typer.testing import CliRunner
 
@@ -39,6 +39,18 @@ def test_a_text_larger_than_the_memory_comes_in_pieces() -> None:
     backend, ours = case.backend(on(cuda_device()))
     assert backend.resident
     backend.resident = False
+    backend.run_epoch(0, nothing)
+    assert distance(ours, case.twin()[0]) < EXACT
+
+
+def test_gradients_that_do_not_fit_into_shared_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They wait in the device's, behind the sums of several tiles of outputs."""
+    monkeypatch.setattr("w2v_sgns.kernels.cuda.shape.MOST_SHARED", 0)
+    case = Case(text=random_text(5, [4]), config=config(dim=24, window=2, negative=11))
+    backend, ours = case.backend(on(cuda_device()))
+    shape = backend.work.shape
+    assert shape.shared == 0
+    assert shape.tiles == 2
     backend.run_epoch(0, nothing)
     assert distance(ours, case.twin()[0]) < EXACT
 

@@ -29,14 +29,14 @@ def count_kept(tokens, seeds, keep, counts):
     chunk, threads = cuda.blockIdx.x, cuda.blockDim.x
     run = CHUNK // threads
     start = chunk * CHUNK
+    begin = cuda.threadIdx.x * run
     count = 0
-    for place in range(cuda.threadIdx.x * run, (cuda.threadIdx.x + 1) * run):
-        if start + place < tokens.shape[0]:
-            token = tokens[start + place]
-            if keeps(draw(seeds[chunk], place), token & WORD, keep):
-                count += 1
-            if token & LINE_END:
-                count += 1 << ENDS
+    for place in range(begin, min(begin + run, tokens.shape[0] - start)):
+        token = tokens[start + place]
+        if keeps(draw(seeds[chunk], place), token & WORD, keep):
+            count += 1
+        if token & LINE_END:
+            count += 1 << ENDS
     counts[chunk * threads + cuda.threadIdx.x] = count
 
 
@@ -74,17 +74,17 @@ def list_kept(tokens, seeds, keep, window, fixed, counts, starts, words, lines, 
     start = chunk * CHUNK
     before = starts[chunk] + counts[chunk * threads + cuda.threadIdx.x]
     at, line = before & KEPT, before >> ENDS
-    for place in range(cuda.threadIdx.x * run, (cuda.threadIdx.x + 1) * run):
-        if start + place < tokens.shape[0]:
-            token = tokens[start + place]
-            bits = draw(seeds[chunk], place)
-            if keeps(bits, token & WORD, keep):
-                words[at] = token & WORD
-                lines[at] = line
-                reach[at] = window if fixed else window_size(bits, window)
-                at += 1
-            if token & LINE_END:
-                line += 1
+    begin = cuda.threadIdx.x * run
+    for place in range(begin, min(begin + run, tokens.shape[0] - start)):
+        token = tokens[start + place]
+        bits = draw(seeds[chunk], place)
+        if keeps(bits, token & WORD, keep):
+            words[at] = token & WORD
+            lines[at] = line
+            reach[at] = window if fixed else window_size(bits, window)
+            at += 1
+        if token & LINE_END:
+            line += 1
 
 
 @cuda.jit

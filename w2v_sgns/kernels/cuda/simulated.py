@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numba.cuda.simulator.kernel import _get_kernel_context
+from numba.cuda.simulator.kernel import BlockThread, _get_kernel_context
 
 from w2v_sgns.kernels import windows
 
@@ -36,9 +37,20 @@ __all__ = [
 
 LANES = 32
 PATIENCE = 300.0  # seconds: a lane that died must not hold the others for ever
+REST = 1e-4  # seconds between two looks of the simulator at a thread
 _lock = threading.Lock()
 # the simulator makes a manager for each block
-_blocks: WeakKeyDictionary[Any, dict[int, _Warp]] = WeakKeyDictionary()
+_warps: WeakKeyDictionary[Any, dict[int, _Warp]] = WeakKeyDictionary()
+_barriers: WeakKeyDictionary[Any, threading.Barrier] = WeakKeyDictionary()
+
+
+def _is_alive(thread: Any) -> bool:
+    """Tell whether a thread of a block lives; asked without rest, which took half the time."""
+    time.sleep(REST)
+    return threading.Thread.is_alive(thread)
+
+
+BlockThread.is_alive = _is_alive
 
 
 def device(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -98,7 +110,7 @@ def _here() -> tuple[_Warp, int]:
     if not hasattr(thread, "w2v_place"):
         number, lane = divmod(int(thread.threadIdx.x), LANES)
         with _lock:
-            block = _blocks.setdefault(thread._manager, {})
+            block = _warps.setdefault(thread._manager, {})
             if number not in block:
                 block[number] = _Warp()
             thread.w2v_place = block[number], lane
@@ -111,9 +123,12 @@ def sync_warp() -> None:
 
 
 def sync_block() -> None:
-    """Wait for all threads of the block."""
-    thread: Any = threading.current_thread()
-    thread.syncthreads()
+    """Wait for all threads of the block; the simulator's own barrier waits for its looks."""
+    manager: Any = threading.current_thread()._manager  # type: ignore[attr-defined]
+    with _lock:
+        if manager not in _barriers:
+            _barriers[manager] = threading.Barrier(math.prod(manager._block_dim))
+    _barriers[manager].wait(PATIENCE)
 
 
 def shared_floats() -> Any:

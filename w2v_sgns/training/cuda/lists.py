@@ -14,7 +14,7 @@ from w2v_sgns.training.cuda.view import View
 
 __all__ = ["WindowLists", "Windows"]
 
-THREADS = 8 if SIMULATED else 256  # of a block: each has a run of a chunk's tokens
+THREADS = 4 if SIMULATED else 256  # of a block: each has a run of a chunk's tokens
 
 
 class Windows(NamedTuple):
