@@ -116,22 +116,26 @@ def test_a_checkpoint_goes_from_the_cpu_to_the_gpu_and_back(tmp_path: Path) -> N
     assert ours.provenance["device"] == "cpu, cuda"
 
 
-def test_the_check_of_a_card_runs(root: Path) -> None:
-    """The script's tiny version: its parts work, whatever the times say."""
-    done = subprocess.run(
-        [sys.executable, root / "scripts" / "gpu_check.py"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+def test_the_check_of_a_card_runs(root: Path, tmp_path: Path) -> None:
+    """The script's tiny version: all its parts work, whatever the times say."""
+    text, questions = tmp_path / "corpus.txt", tmp_path / "questions.txt"
+    text.write_text(LINES)
+    questions.write_text(": letters\na b c d\n")
+    command = [root / "scripts" / "gpu_check.py", "--text", text, "--analogies", questions]
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     table = done.stdout
     assert "WRONG" not in table
     for part in (
         "one stream, sgns",
         "not lost_repeats",
+        "6 tokens, batches",
         "copy of 1 MB",
         "384 arrived",
-        "M words/s",
+        "V=30, 1 streams (the rule's)",
+        "V=30, batches, 1 streams (the rule's)",
+        "cuda, 1 streams, 1 epochs",
+        "loss of the GPU",
+        "analogies of the GPU",
     ):
-        assert part in table
+        assert part in table, part
