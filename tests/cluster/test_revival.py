@@ -79,6 +79,35 @@ def test_a_node_lost_again_as_it_is_put_back(
     assert_same(found, undisturbed)
 
 
+@pytest.mark.parametrize("task", ["train", "moves"])
+def test_a_node_that_is_lost_again_and_again_ends_the_run(runs: Any, task: str) -> None:
+    lost: list[int] = []
+
+    def act(self: Node, *arguments: Any) -> Any:
+        if self.rank == 1 and self.version >= 2:  # both merges that measure are done
+            lost.append(1)
+            raise LostNodeError([1], "killed", {})
+        return getattr(Node, task)(self, *arguments)
+
+    with pytest.raises(LostNodeError, match=r"node 1 is lost \(killed\); go on from the last"):
+        runs.run(make=type("Frail", (Node,), {task: act}))
+    assert len(lost) == 6
+
+
+def test_losses_of_different_rounds_are_not_added_up(runs: Any, undisturbed: Any) -> None:
+    lost: list[tuple[int, ...]] = []
+
+    class Often(Node):
+        def train(self, *stretch: int) -> Any:
+            if self.rank == 1 and stretch not in lost:
+                lost.append(stretch)
+                raise LostNodeError([1], "killed", {})
+            return super().train(*stretch)
+
+    assert_same(runs.run(make=Often), undisturbed)
+    assert len(lost) == 6
+
+
 def test_another_node_lost_while_one_is_put_back(runs: Any) -> None:
     whole = runs.run(nodes=3)
     found = runs.run(nodes=3, make=type("Two", (losing(1, "train", 2), losing(2, "where", 1)), {}))

@@ -248,13 +248,26 @@ def test_a_server_that_speaks_as_ray_does_is_taken(listening: str) -> None:
     check_address(listening)
 
 
+def some_ray(init: Any, *, connected: bool = False) -> Any:
+    """Return what Ray's module is to the connection."""
+    exceptions = SimpleNamespace(RayError=OSError)
+    return SimpleNamespace(init=init, exceptions=exceptions, is_initialized=lambda: connected)
+
+
 def test_a_token_that_is_refused_is_told() -> None:
     def init(**_: Any) -> None:
         raise RuntimeError("InvalidAuthToken: provided token does not match")
 
-    exceptions = SimpleNamespace(RayError=OSError)
     with pytest.raises(ConfigError, match=r"^--cluster here:1: .*RAY_AUTH_MODE and RAY_AUTH_TOKEN"):
-        connection.connect(SimpleNamespace(init=init, exceptions=exceptions), "here:1")
+        connection.connect(some_ray(init), "here:1")
+
+
+def test_a_program_that_is_in_a_cluster_stays_in_it() -> None:
+    def init(**_: Any) -> None:
+        raise AssertionError("not called")
+
+    with pytest.raises(ConfigError, match=r"^--cluster here:1: .* call ray\.shutdown\(\) before"):
+        connection.connect(some_ray(init, connected=True), "here:1")
 
 
 def test_what_ray_says_of_lost_actors_is_not_shown_while_we_are_connected() -> None:
@@ -271,8 +284,7 @@ def test_what_ray_says_as_it_connects_is_not_shown(capfd: pytest.CaptureFixture[
     def init(**_: Any) -> None:
         os.write(2, b"logging.cc: Set ray log level\n")
 
-    exceptions = SimpleNamespace(RayError=OSError)
-    connection.connect(SimpleNamespace(init=init, exceptions=exceptions), "here:1")
+    connection.connect(some_ray(init), "here:1")
     os.write(2, b"ours\n")
     assert capfd.readouterr().err == "ours\n"
 
@@ -283,7 +295,5 @@ def test_rays_handler_of_sigterm_is_undone() -> None:
     def init(**_: Any) -> None:
         signal.signal(signal.SIGTERM, lambda *_: None)
 
-    connection.connect(
-        SimpleNamespace(init=init, exceptions=SimpleNamespace(RayError=OSError)), "here:1"
-    )
+    connection.connect(some_ray(init), "here:1")
     assert signal.getsignal(signal.SIGTERM) is former

@@ -34,8 +34,13 @@ def connect(ray: Any, address: str) -> None:
     """Join a cluster, and leave the terminal and the signals to us.
 
     Raises:
-        ConfigError: there is none, or it wants another token.
+        ConfigError: there is none, or it wants another token, or this program is in one already.
     """
+    if ray.is_initialized():
+        raise ConfigError(
+            f"--cluster {address}: this program is connected to Ray already; call ray.shutdown() "
+            "before train()"
+        )
     more: dict[str, Any] = {}
     host = address.rpartition(":")[0]
     with suppress(ValueError):  # a name
@@ -100,4 +105,4 @@ def unheard(ray: Any) -> Iterator[None]:
 def first_line(error: BaseException) -> str:
     """Return what an error says first, in one line for people."""
     text = str(error).strip() or type(error).__name__
-    return text.splitlines()[0].rstrip(".")[:200]
+    return text.splitlines()[0].split(". ")[0].rstrip(".")[:200]

@@ -96,6 +96,7 @@ class Merging:
         position = stretch.end * schedule.tokens // self._settings.chunks
         self._last = self._described(rows, schedule.at(stretch.epoch, position), spectra)
         self._exchange(stretch)
+        self._revival.round_done()
         self._kept[:, : np.searchsorted(self._ends, rows, side="right")] = 0
         self._count(rows, time.perf_counter() - begun)
 

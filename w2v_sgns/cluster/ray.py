@@ -16,6 +16,7 @@ from w2v_sgns.cluster.connection import connect, first_line, imported, unheard
 from w2v_sgns.cluster.engine import TICK, Each, LostNodeError, Watch
 from w2v_sgns.cluster.node import Node
 from w2v_sgns.cluster.places import Place, places
+from w2v_sgns.cluster.pulse import Pulse
 from w2v_sgns.errors import ResourceError, W2VError
 
 __all__ = ["RayEngine"]
@@ -58,10 +59,10 @@ class RayEngine:
         check_address(address)
         self._ray = imported()
         self._device, self._actors = device, dict[int, Any]()
+        connect(self._ray, address)
         self._end = ExitStack()
-        self._end.enter_context(unheard(self._ray))
         try:
-            connect(self._ray, address)
+            self._end.enter_context(unheard(self._ray))
             self._places = places(
                 self._ray.nodes(), address=address, device=device, threads=threads
             )
@@ -69,6 +70,7 @@ class RayEngine:
             for rank, place in enumerate(self._places):
                 self._actors[rank] = self._started(rank, place)
             self._check_started(address)
+            self._pulse = Pulse(self._ray, self._actors)
         except BaseException:
             self.close()
             raise
@@ -143,6 +145,7 @@ class RayEngine:
             _, waiting = self._ray.wait(
                 waiting, num_returns=len(waiting), timeout=TICK, fetch_local=False
             )
+            self._pulse.check()
             if watch is not None:
                 watch(frozenset(rank for ref, rank in begun.items() if ref not in waiting))
 
@@ -183,7 +186,7 @@ class RayEngine:
         raise AssertionError("an exchange without a stage")
 
     def _all_of(self, references: list[Any]) -> list[Any]:
-        self._ray.wait(references, num_returns=len(references), fetch_local=False)
+        self._watched(dict.fromkeys(references, -1), None)
         try:
             return [self._got(reference) for reference in references]
         except LostNodeError as error:

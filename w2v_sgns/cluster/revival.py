@@ -11,7 +11,7 @@ from w2v_sgns.training.events import Event, Progress
 
 __all__ = ["Back", "Revival"]
 
-MOST_LOSSES = 5  # in a row, while nodes are put back
+MOST_LOSSES = 5  # in one round: what kills nodes so often would go on
 
 
 class Back(NamedTuple):
@@ -28,6 +28,7 @@ class Revival:
         self._engine, self._shares, self._settings = engine, shares, settings
         self._say = say
         self.speeds: dict[int, float] = {}  # tokens a second of each rank
+        self._losses = 0  # in the round under way
 
     def begin(self, ranks: list[int]) -> None:
         """Have these nodes hold their shares, make room and compile."""
@@ -37,6 +38,10 @@ class Revival:
         for note in dict.fromkeys(begun.note for begun in found if begun.note):
             whose = [str(rank) for rank, b in zip(ranks, found, strict=True) if b.note == note]
             self._say(Event(phase="note", text=f"node {', '.join(whose)}: {note}"))
+
+    def round_done(self) -> None:
+        """Begin to count anew how often nodes are lost."""
+        self._losses = 0
 
     def empty(self, lost: LostNodeError) -> None:
         """Put empty nodes in the places of lost ones: nothing is trained yet."""
@@ -50,10 +55,11 @@ class Revival:
         `merged`: the rows of the merge under way: of a node that stays, no others are replaced.
 
         Raises:
-            LostNodeError: no node is left that has the rows, or new ones are lost again and again.
+            LostNodeError: no node is left that has the rows, or too many are lost in one round.
         """
         gone: set[int] = set()
-        for _ in range(MOST_LOSSES):
+        while self._losses < MOST_LOSSES:
+            self._losses += 1
             gone |= set(lost.ranks)
             others = [rank for rank in range(self._engine.size) if rank not in gone]
             if not others:
