@@ -134,7 +134,8 @@ class InStep:
     """The windows of one chunk as threads in step do them: scores of a block are old ones.
 
     A block has at most `most` windows. Its scores are taken before the block before it is added,
-    unless a word would then stand more than twice among the windows not added.
+    unless a word would then stand more than twice among the windows not added, or blocks are of
+    one window.
     """
 
     E: np.ndarray
@@ -160,7 +161,7 @@ class InStep:
         before: list[tuple] = []
         rest = list(windows)
         while rest:
-            early = [w[1][0] for w in before].count(rest[0][1][0]) < 2
+            early = self.most > 1 and [w[1][0] for w in before].count(rest[0][1][0]) < 2
             seen = [w[1][0] for w in before] if early else []
             block: list[tuple] = []
             while rest and len(block) < self.most:

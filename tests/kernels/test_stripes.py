@@ -196,16 +196,40 @@ def test_repeats_make_blocks_short() -> None:
     twice = [0, 1, 2, 3, 0, 1, 2, 3, 9, 0, 4, 5]  # the third 0 would be the third not yet added
     assert blocks_of(twice, 8) == [(0, 8, True), (8, 9, True), (9, 12, True)]
     assert blocks_of([1, 1, 2, 1, 3], 4) == [(0, 3, True), (3, 5, False)]
-    assert blocks_of([1, 2, 3], 1) == [(0, 1, True), (1, 2, True), (2, 3, True)]
+    assert blocks_of([1, 2, 3], 1) == [(0, 1, False), (1, 2, False), (2, 3, False)]
 
 
 def test_blocks_are_short_where_much_would_be_old_or_large() -> None:
     tile = tile_for(6)
-    usual = {"window": 5, "outputs": 6}
+    usual = {"window": 5, "outputs": 6, "force": 1.0}
     assert kernel.block_windows(tile, **usual, words=70_000) == kernel.BLOCK
     assert kernel.block_windows(tile, **usual, words=300) == 4
     assert kernel.block_windows(tile, **usual, words=10) == 1
-    assert kernel.block_windows(tile, window=100_000, outputs=6, words=70_000) == 1
+    assert kernel.block_windows(tile, window=100_000, outputs=6, words=70_000, force=1.0) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "block"),
+    [
+        ({}, 8),
+        ({"lr": 5e-324}, 8),
+        ({"lr": 0.1}, 2),
+        ({"lr": 0.2}, 1),
+        ({"fixed_window": True}, 3),
+        ({"window": 10}, 2),
+        ({"window": 1000, "lr": 0.02}, 8),
+        ({"negative": 20, "lr": 0.0125}, 3),
+        ({"negative": 50}, 1),
+        ({"objective": "nce", "lr": 0.025}, 3),
+    ],
+)
+def test_what_pulls_harder_is_cut_into_smaller_blocks(
+    settings: dict[str, object], block: int
+) -> None:
+    """Measured: with larger ones these settings diverge, or end at a loss percents higher."""
+    text, given = random_text(600, [30]), config(**({"lr": 0.05} | settings))
+    _, _, backend = trained(text, given)
+    assert backend.block == block
 
 
 @pytest.mark.parametrize("count", [4, ENDED + 4])

@@ -78,6 +78,18 @@ def test_it_learns_what_racing_threads_learn(demo_corpus: Path, processors: Any)
     assert racing.provenance["deterministic"] is False
 
 
+@pytest.mark.parametrize("settings", [{"lr": 0.2}, {"window": 15, "fixed_window": True}])
+def test_what_one_thread_bears_they_bear_too(
+    demo_corpus: Path, processors: Any, settings: dict[str, Any]
+) -> None:
+    """Old scores must not make a training diverge that goes well on one thread."""
+    processors(2)
+    given = {"dim": 24, "epochs": 2, "sample": 0, "lr": 0.1} | settings
+    one = train(demo_corpus, threads=1, **given)
+    two = train(demo_corpus, threads=2, deterministic=True, **given)
+    assert two.history[-1]["loss"] == pytest.approx(one.history[-1]["loss"], rel=0.02)
+
+
 def test_other_numbers_of_threads_give_other_files(demo_corpus: Path, processors: Any) -> None:
     processors(2)
     two = train(demo_corpus, **SETTINGS)

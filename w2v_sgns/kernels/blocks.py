@@ -19,9 +19,10 @@ def block_end(words, before, low, final, block):
 
     words[before:low] is the block before it. Early is: before that one is added. No word stands
     more than REPEATS times in what is not added yet: gradients of one row, all from old values,
-    would add up to too large a step.
+    would add up to too large a step. Blocks of one window are never early: no score is old then,
+    as with one thread.
     """
-    early = count_word(words, before, low) < REPEATS
+    early = block > 1 and count_word(words, before, low) < REPEATS
     start = before if early else low
     end = low + 1
     while end < min(low + block, final) and count_word(words, start, end) < REPEATS:

@@ -5,6 +5,7 @@ See :mod:`w2v_sgns.kernels.stripes`.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -16,10 +17,20 @@ from w2v_sgns.kernels.score import lanes_of
 from w2v_sgns.kernels.simd import Tile
 from w2v_sgns.kernels.workspace import Workspace, aligned_floats, workspace
 
-__all__ = ["RING", "Team", "block_windows", "put_back", "striped", "striped_workspace", "team"]
+__all__ = [
+    "RING",
+    "Team",
+    "block_windows",
+    "force_on_a_row",
+    "put_back",
+    "striped",
+    "striped_workspace",
+    "team",
+]
 
 BLOCK = 8  # windows, at most, whose scores are exchanged at once
 RING = 4  # blocks whose lists and scores are kept: one thread may be a block ahead of another
+STABLE = 1.9  # of `force`: with more, so many windows at old values swing, and diverge
 BLOCK_BYTES = 1 << 20  # of scores of one block in one stripe, at most, where that is a window
 PAGE = 4096  # bytes that no processor looks beyond when it guesses what is read next
 APART = 80  # floats: blocks of scores at one place of their pages would push each other out
@@ -39,13 +50,28 @@ def window_floats(tile: Tile, *, window: int, outputs: int) -> int:
     return -(-outputs // size) * lanes_of(size) * 2 * window
 
 
-def block_windows(tile: Tile, *, window: int, outputs: int, words: int) -> int:
-    """Return the windows of a block: fewer with wide windows, or with a small vocabulary.
+def block_windows(tile: Tile, *, window: int, outputs: int, words: int, force: float) -> int:
+    """Return the windows of a block: fewer with wide windows, a small vocabulary, a large force.
 
     With few words each stands in a block many times, and all its gradients are old ones.
+    `force`: see :func:`force_on_a_row`. On four texts, with k from 1 to 100, windows of 1 to 40
+    words and rates up to 0.4, what a block can hold falls with its square, or less steeply.
     """
     most = BLOCK_BYTES // (4 * window_floats(tile, window=window, outputs=outputs))
-    return max(1, min(BLOCK, most, words // 64))
+    stable = int(BLOCK * min(1.0, STABLE / force) ** 2)
+    return max(1, min(BLOCK, most, words // 64, stable))
+
+
+def force_on_a_row(*, window: int, fixed: bool, outputs: int, lr: float, form: str) -> float:
+    """Return how hard the windows that are not added yet may pull at one row.
+
+    A word is a context of so many windows in a row, and each moves its input row by lr times its
+    outputs. Noise words recur the more the more there are; that it is by the root of it is
+    measured. NCE's errors are larger than those of `sgns`: at first all noise is wrong by nearly 1.
+    """
+    windows = min(2 * window if fixed else window + 1, 2 * BLOCK - 1)
+    recurring = max(1.0, math.sqrt(outputs / 6))
+    return lr * outputs * recurring * windows * (1 if form == "sgns" else 3)
 
 
 def cut_columns(dim: int, stripes: int) -> npt.NDArray[np.int64]:

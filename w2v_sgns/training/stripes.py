@@ -14,7 +14,14 @@ from typing import Any
 
 from w2v_sgns.kernels.lockstep import ENDED
 from w2v_sgns.kernels.stripes import train_striped
-from w2v_sgns.kernels.team import block_windows, put_back, striped, striped_workspace, team
+from w2v_sgns.kernels.team import (
+    block_windows,
+    force_on_a_row,
+    put_back,
+    striped,
+    striped_workspace,
+    team,
+)
 from w2v_sgns.kernels.windows import CHUNK
 from w2v_sgns.kernels.workspace import Workspace
 from w2v_sgns.training.backends import Matrix, Tick, TrainingData
@@ -58,7 +65,7 @@ class StripedBackend(HogwildBackend):
         """Return a worker a thread; none has less than a stripe to do."""
         window, outputs = self.window, self.config.negative + 1
         words, dim = self.matrices[0].shape
-        self.block = block_windows(self.tile, window=window, outputs=outputs, words=words)
+        self.block = self._block_of(words, window, outputs)
         rows = {"window": window, "outputs": outputs, "block": self.block}
         self.team = team(self.tile, dim=dim, stripes=self._asked, threads=threads, **rows)
         stripes, threads = len(self.team.columns) - 1, len(self.team.posted)
@@ -67,6 +74,12 @@ class StripedBackend(HogwildBackend):
             Member(striped_workspace(self.tile, dim=dim, **rows), n, firsts[n], firsts[n + 1])
             for n in range(threads)
         ]
+
+    def _block_of(self, words: int, window: int, outputs: int) -> int:
+        """Return how many windows exchange their scores at once, at most."""
+        lr, form = self.config.lr, self.config.objective
+        force = force_on_a_row(window=window, fixed=self.fixed, outputs=outputs, lr=lr, form=form)
+        return block_windows(self.tile, window=window, outputs=outputs, words=words, force=force)
 
     def warm_up(self) -> None:
         """Compile the kernel, or load it from the cache, on a chunk that holds no pair."""
