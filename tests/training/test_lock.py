@@ -147,6 +147,23 @@ def test_where_nothing_can_be_locked_it_goes_on(
     monkeypatch.setattr(lock, "fcntl", Fcntl if error else None)
     train(corpus, output=output, **SETTINGS)
     assert Model.load(output).config.dim == 8
+    assert names(output.parent) == [output.name]
+
+
+def test_a_full_disk_is_locked_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is said of a disk without room is said by who writes there."""
+
+    def full(descriptor: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with lock.sole_writer([tmp_path / "m"]):
+        with (
+            pytest.raises(OutputError, match="another run is writing it"),
+            lock.sole_writer([tmp_path / "m"]),
+        ):
+            pass
+    assert not names(tmp_path)
 
 
 def test_a_folder_that_is_not_there_is_told_as_ever(corpus: Path, tmp_path: Path) -> None:

@@ -71,10 +71,13 @@ def _taken(lock: Path) -> int | None:
             return None
         except OSError:  # a file system without locks
             os.close(descriptor)
+            with suppress(OSError):
+                lock.unlink()
             return -1
         if _is_there(lock, descriptor):
-            os.ftruncate(descriptor, 0)
-            os.write(descriptor, str(os.getpid()).encode())
+            with suppress(OSError):  # a full disk: locked all the same, by nobody knows whom
+                os.ftruncate(descriptor, 0)
+                os.write(descriptor, str(os.getpid()).encode())
             return descriptor
         os.close(descriptor)  # its owner has removed it since: a new one
 
