@@ -157,12 +157,12 @@ def test_a_full_disk_is_locked_too(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "write", full)
-    with lock.sole_writer([tmp_path / "m"]):
-        with (
-            pytest.raises(OutputError, match="another run is writing it"),
-            lock.sole_writer([tmp_path / "m"]),
-        ):
-            pass
+    with (
+        lock.sole_writer([tmp_path / "m"]),
+        pytest.raises(OutputError, match="another run is writing it"),
+        lock.sole_writer([tmp_path / "m"]),
+    ):
+        pass
     assert not names(tmp_path)
 
 
