@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from w2v_sgns import Model
+from w2v_sgns import Model, train
 from w2v_sgns.cli.app import app
+from w2v_sgns.training.events import Event
 
 W2V = (sys.executable, "-m", "w2v_sgns")
 CASES = Path(__file__).resolve().parents[1] / "cases"
@@ -49,6 +50,23 @@ def test_stop_after_and_resume() -> None:
     assert "resumed from model.checkpoint.safetensors: 2 of 4 epochs are done" in done.stderr
     assert names() == ["model.safetensors"]
     assert len(Model.load("model.safetensors").history) == 4
+
+
+def test_a_checkpoint_of_the_very_end() -> None:
+    """Ctrl-C in the last epoch's last moment: what is left is to write the model."""
+
+    def interrupt(event: Event) -> None:
+        if event.phase == "epoch" and event.epoch == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    given = {"min_count": 1, "dim": 8, "threads": 1, "epochs": 2}
+    with pytest.raises(KeyboardInterrupt):
+        train("corpus.txt", output="model.safetensors", progress=interrupt, **given)
+    done = w2v("train", "--resume", "model.checkpoint.safetensors")
+    assert done.exit_code == 0, done.output
+    assert "pairs before; nothing was left to train\n" in done.stderr
+    assert "written     model.safetensors (" in done.stderr
+    assert names() == ["model.safetensors"]
 
 
 def test_what_is_not_said_is_the_checkpoints() -> None:

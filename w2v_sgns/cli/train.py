@@ -237,7 +237,6 @@ def _run(corpus: list[str] | None, settings: dict[str, Any], *, quiet: bool) -> 
         model = run_plan(plan, progress=tell)
     if quiet or progress.output is None:
         return
-    assert progress.last is not None
     for line in summary(model, progress.last, progress.output):
         typer.echo(shown(line), err=True)
 

@@ -150,12 +150,18 @@ def stopped_lines(event: Event) -> Iterator[str]:
     yield f"next        {resume_command(event.path)}"
 
 
-def summary(model: Model, last: Event, output: Path) -> Iterator[str]:
-    """Yield the closing lines: pairs, time, loss, file, and what to type next."""
+def summary(model: Model, last: Event | None, output: Path) -> Iterator[str]:
+    """Yield the closing lines: pairs, time, loss, file, and what to type next.
+
+    `last`: the newest event of the training; None where a checkpoint held all of it already.
+    """
     pairs = sum(entry["pairs"] for entry in model.history)
     losses = [entry["loss"] for entry in model.history if entry["loss"] is not None]
-    rate = words_per_second(last.done / last.seconds)
-    yield f"trained     {pairs:,} pairs in {last.seconds:.1f} s ({rate})"
+    if last is None:
+        yield f"trained     {pairs:,} pairs before; nothing was left to train"
+    else:
+        rate = words_per_second(last.done / last.seconds)
+        yield f"trained     {pairs:,} pairs in {last.seconds:.1f} s ({rate})"
     if losses:
         first = f"{losses[0]:.4f} in the first epoch, " if len(losses) > 1 else ""
         yield f"loss        {first}{losses[-1]:.4f} in the last (mean per pair)"
