@@ -99,10 +99,9 @@ def test_the_commands_run_as_shown(folder: Path) -> None:
     for shown in commands:
         done = run_here(shown.command, folder)
         assert done.returncode == 0, f"{shown.command}\n{done.stdout}"
-        if shown.output:
-            assert re.fullmatch(pattern(shown.output), done.stdout), (
-                f"{shown.command}\n{done.stdout}"
-            )
+        if shown.output:  # on a machine whose kernels are compiled
+            said = re.sub(r"(?m)^compiling: .*\n", "", done.stdout)
+            assert re.fullmatch(pattern(shown.output), said), f"{shown.command}\n{done.stdout}"
 
 
 def test_scripts_that_are_named_exist() -> None:
