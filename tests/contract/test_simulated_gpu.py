@@ -100,6 +100,15 @@ def test_training_on_the_gpu_is_training_on_the_cpu(tmp_path: Path) -> None:
     assert there.provenance["streams"] == 1
 
 
+def test_a_dry_run_tells_streams_and_memory(tmp_path: Path) -> None:
+    (tmp_path / "corpus.txt").write_text(LINES)
+    command = ["train", str(tmp_path / "corpus.txt"), *SMALL, "--device", "cuda", "--dry-run"]
+    said = CliRunner().invoke(app, command).output
+    assert "268 MB of the memory of Numba's CUDA simulator\n" in said
+    assert "of training on 1 stream; nothing was written" in said
+    assert list(tmp_path.iterdir()) == [tmp_path / "corpus.txt"]
+
+
 def test_a_checkpoint_goes_from_the_cpu_to_the_gpu_and_back(tmp_path: Path) -> None:
     (tmp_path / "straight").mkdir()
     options = (*SMALL, "--epochs", "3", "--threads", "1")

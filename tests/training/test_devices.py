@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -166,6 +167,11 @@ def test_auto_takes_the_gpu_where_it_is_expected_to_be_faster() -> None:
     there = placement.placed(GPU, options, large, TrainConfig(), 2)
     assert (there.device, there.streams) == (GPU, 528)
     assert there.note == "on Some GPU, 528 streams of windows at once; compiles first"
+    simulator = replace(GPU, simulated=True)
+    assert placement.placed(simulator, options, large, TrainConfig(), 2).device is None
+    batches = TrainConfig(shared_noise="batch")
+    there = placement.placed(GPU, options, large, batches, 2)
+    assert there.note == "on Some GPU, 132 streams of batches at once; compiles first"
     nowhere = placement.placed(None, options, large, TrainConfig(), 2)
     assert nowhere.device is None
     assert "no GPU can train this" in nowhere.note

@@ -51,7 +51,8 @@ def chosen(
     streams = options.streams or _streams(device, config, counts, sample, tokens)
     kind = "batches" if config.in_batches else "windows"
     what = f"{device.name}, {streams:,} stream{'s' * (streams > 1)} of {kind} at once"
-    if options.device == "auto" and not _is_faster(config, tokens, threads, streams):
+    slower = device.simulated or not _is_faster(config, tokens, threads, streams)
+    if options.device == "auto" and slower:
         return Choice(note=f"--device auto: the CPU, faster here than {what}")
     return Choice(device, streams, f"on {what}; compiles first")
 

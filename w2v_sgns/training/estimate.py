@@ -6,9 +6,8 @@ trained on matrices that are thrown away. Writes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from textwrap import wrap
 from typing import Any
 
@@ -29,17 +28,33 @@ from w2v_sgns.training.needs import (
     check_memory,
     matrix_bytes,
     stripe_bytes,
-    stripe_count,
     thread_count,
     window_reach,
 )
-from w2v_sgns.training.setup import cpu_backend, initial_matrices
+from w2v_sgns.training.placement import Placement, asked_device, placed
+from w2v_sgns.training.setup import initial_matrices
 from w2v_sgns.training.trainer import counted, selection_of
 
 __all__ = ["Estimate", "estimate"]
 
 CHUNKS = 256  # looked at for the pairs; more are estimated from these
 SECONDS = 1.0  # of training for the time
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """What a GPU is used for."""
+
+    device: str
+    streams: int
+    memory: int  # bytes
+    resident: bool  # the whole text stays in it
+
+    @property
+    def text(self) -> str:
+        """That, for people."""
+        pieces = "" if self.resident else ", the text in pieces"
+        return f"{human_bytes(self.memory)} of the memory of {self.device}{pieces}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +69,7 @@ class Estimate:
     seconds: float  # of training, all epochs, on all threads
     threads: int
     cost: Cost | None = None  # of a softmax
+    gpu: Usage | None = None  # instead of the threads
 
     def lines(self, config: TrainConfig) -> Iterator[str]:
         """Yield the figures for people."""
@@ -63,10 +79,14 @@ class Estimate:
         )
         if self.cost is not None:
             yield from (12 * " " + line for line in wrap(self.cost.work, 68))
+        many, workers = self.threads, "thread"
+        if self.gpu is not None:
+            many, workers = self.gpu.streams, "stream"
+            yield f"            {self.gpu.text}"
         yield (
             f"            {human_bytes(self.memory)} of memory in all, about "
-            f"{rough_duration(self.seconds)} of training on {self.threads} "
-            f"thread{'s' * (self.threads > 1)}; nothing was written"
+            f"{rough_duration(self.seconds)} of training on {many:,} "
+            f"{workers}{'s' * (many > 1)}; nothing was written"
         )
 
 
@@ -86,22 +106,24 @@ def estimate(
 
     check_compiler()
     options = options or RunOptions()
-    if options.device == "cuda":
-        raise ConfigError("--dry-run measures this machine's processors; leave --device cuda out")
     if options.on_cluster:
         raise ConfigError("--dry-run tries this machine alone; leave --cluster and --engine out")
     say: Progress = progress or (lambda event: None)
+    device = asked_device(options, config)
     threads = thread_count(options)
     given = None if options.resume is not None else read_given(config)
     source = open_source(corpus, config)
     with counted(source, options, say, **selection_of(config, given)) as text:
-        say(Event(phase="corpus", corpus=text, threads=threads, in_step=options.deterministic))
+        placement = placed(device, options, text, config, threads)
+        streams, in_step = placement.streams, options.deterministic
+        say(Event(phase="corpus", corpus=text, threads=threads, streams=streams, in_step=in_step))
         window = window_reach(config, text.stats.longest_line)
         words = len(text.vocabulary)
-        stripes = stripe_count(options, config)
-        check_memory(words, config, stripes=stripes)
-        make = partial(cpu_backend, threads=threads, window=window, stripes=stripes)
-        pairs, exact, rate = _tried(text, config, make)
+        check_memory(words, config, stripes=placement.stripes)
+        if placement.note:
+            say(Event(phase="note", text=placement.note))
+        backend, _ = placement.here(*initial_matrices(words, config), text, config, window)
+        pairs, exact, rate = _tried(text, backend)
         kept = text.stats.tokens_kept
         cost = softmax_cost(text.vocabulary, kept, config, epochs=config.epochs, rate=rate)
         ids = 0 if text.stats.spooled else 4 * text.stats.tokens_kept
@@ -113,21 +135,32 @@ def estimate(
             matrices=matrices,
             memory=matrices
             + best_bytes(words, config)
-            + stripe_bytes(words, config, stripes)
+            + stripe_bytes(words, config, placement.stripes)
             + ids
             + OVERHEAD,
             seconds=config.epochs * kept / rate,
             threads=threads,
             cost=cost,
+            gpu=_usage(placement, backend),
         )
 
 
-def _tried(
-    corpus: Corpus, config: TrainConfig, make: Callable[..., Any]
-) -> tuple[int, bool, float]:
-    """Return the pairs of the first epoch, whether that is exact, and tokens/s of all threads."""
-    E, Ep = initial_matrices(len(corpus.vocabulary), config)
-    backend, _ = make(E, Ep, corpus, config)
+def _usage(placement: Placement, backend: Any) -> Usage | None:
+    """Return what a GPU is used for, if one is."""
+    if placement.device is None:
+        return None
+    needs, resident = backend.needs, backend.resident
+    memory = needs.with_text if resident else needs.least
+    return Usage(
+        device=placement.device.name,
+        streams=placement.streams,
+        memory=memory,
+        resident=resident,
+    )
+
+
+def _tried(corpus: Corpus, backend: Any) -> tuple[int, bool, float]:
+    """Return the pairs of the first epoch, whether that is exact, and tokens/s in all."""
     backend.warm_up()
     step = max(1, backend.chunks // CHUNKS)
     chunks = range(0, backend.chunks, step)

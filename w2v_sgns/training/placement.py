@@ -17,7 +17,7 @@ from w2v_sgns.training.setup import cpu_backend, settled
 
 if TYPE_CHECKING:
     from w2v_sgns.corpus import Corpus
-    from w2v_sgns.training.backends import Backend
+    from w2v_sgns.training.backends import Backend, Matrix
     from w2v_sgns.training.batches import BatchBackend
     from w2v_sgns.training.cuda.backend import CudaBackend
     from w2v_sgns.training.events import Progress
@@ -54,19 +54,19 @@ class Placement:
         """Return what trains the state on this corpus, and its learning rates."""
         if self.machines is not None:
             return self.machines.backend(state.E, state.Ep, corpus, say)
-        backend, schedule = self._here(state, corpus, config, window)
+        backend, schedule = self.here(state.E, state.Ep, corpus, config, window)
         if state.frozen is not None:
             backend.freeze(state.frozen)
         return backend, schedule
 
-    def _here(
-        self, state: State, corpus: Corpus, config: TrainConfig, window: int | None
+    def here(
+        self, E: Matrix, Ep: Matrix, corpus: Corpus, config: TrainConfig, window: int | None
     ) -> tuple[HogwildBackend | BatchBackend | CudaBackend, Schedule]:
         """Return what trains on this machine."""
         if self.device is None:
             return cpu_backend(
-                state.E,
-                state.Ep,
+                E,
+                Ep,
                 corpus,
                 config,
                 threads=self.threads,
@@ -77,8 +77,8 @@ class Placement:
 
         data, schedule = settled(corpus, config)
         backend = CudaBackend(
-            state.E,
-            state.Ep,
+            E,
+            Ep,
             data=data,
             config=config,
             schedule=schedule,

@@ -138,6 +138,15 @@ class CudaBackend(ChunkedBackend):
             end = self.chunks if end is None else end
             return self._run(self._memory, epoch, tick, first, end)
 
+    def tokens_per_second(self, seconds: float) -> float:
+        """Train the text's beginning for about so long; return the rate.
+
+        Changes E and Ep: meant for estimates.
+        """
+        begun = time.perf_counter()
+        totals = self.run_epoch(0, lambda totals: time.perf_counter() - begun > seconds)
+        return totals.tokens / (time.perf_counter() - begun)
+
     def _run(self, memory: Memory, epoch: int, tick: Tick, first: int, end: int) -> Totals:
         """Keep two parts under way until the end, or until tick asks to stop."""
         memory.clear()

@@ -37,6 +37,11 @@ class Needs:
         """What is needed at least."""
         return self.matrices + self.tables + self.lists + self.scratch + self.slots + SPARE
 
+    @property
+    def with_text(self) -> int:
+        """What is needed where the whole text stays on the device."""
+        return self.least - self.slots + self.text
+
     def check(self, device: Device) -> bool:
         """Tell whether the whole text fits beside the rest.
 
@@ -51,7 +56,7 @@ class Needs:
                 "try a smaller --dim, --max-vocab or a larger --min-count, fewer --streams, or "
                 "--device cpu"
             )
-        return self.least - self.slots + self.text <= device.free
+        return self.with_text <= device.free
 
 
 def needs_of(
