@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import sys
 import threading
 import time
@@ -18,7 +19,8 @@ import pytest
 from w2v_sgns import ConfigError, CorpusError, ResourceError, TrainConfig, train
 from w2v_sgns.cluster import mpi
 from w2v_sgns.cluster.engine import LostNodeError
-from w2v_sgns.cluster.mpi import MPIEngine, safe_loads
+from w2v_sgns.cluster.messages import safe_loads
+from w2v_sgns.cluster.mpi import MPIEngine
 from w2v_sgns.cluster.node import Node
 
 
@@ -109,6 +111,23 @@ def test_what_watch_raises_stops_all_ranks(
     monkeypatch.setattr(Node, "where", wait)
     with pytest.raises(KeyboardInterrupt):
         two_ranks.call("where", watch=watch)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_rank_that_serves_leaves_signals_to_the_first(
+    monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """A launcher passes Ctrl-C on to all of them; the first one saves before it ends them."""
+    former = signal.getsignal(number)
+
+    def serve(comm: Any) -> None:
+        signal.raise_signal(number)
+
+    monkeypatch.setattr(mpi, "_world", lambda: Comm(World(2), 1))
+    monkeypatch.setattr(mpi, "_serve", serve)
+    with mpi.ranks() as is_first:
+        assert not is_first
+        assert signal.getsignal(number) == former
 
 
 def test_no_rank_is_put_back(two_ranks: MPIEngine) -> None:

@@ -8,8 +8,9 @@ but this package's classes and NumPy's arrays.
 from __future__ import annotations
 
 import importlib
-import io
 import pickle
+import signal
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -19,39 +20,17 @@ from functools import partial
 from typing import Any
 
 from w2v_sgns.cluster.engine import TICK, Each, LostNodeError, Watch
+from w2v_sgns.cluster.messages import safe_loads
 from w2v_sgns.cluster.node import Node
 from w2v_sgns.errors import ConfigError, ResourceError, W2VError
 from w2v_sgns.machine import single_threaded_blas
 
-__all__ = ["MPIEngine", "ranks", "safe_loads"]
+__all__ = ["MPIEngine", "ranks"]
 
 TASK, DONE, STOP = 1, 2, 3  # tags of messages
 NAP = 0.002  # seconds between two looks at the mail: MPI itself waits at full speed
-ARRAYS = {"_frombuffer", "_reconstruct", "scalar", "dtype", "ndarray"}
-PATHS = {"PosixPath", "WindowsPath", "PurePosixPath"}
 
 _first: list[bool] = []  # whether ranks() is entered
-
-
-class _Ours(pickle.Unpickler):
-    """Reads what the ranks of this program write to each other, and nothing else."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        top = module.partition(".")[0]
-        known = (top == "numpy" and name in ARRAYS) or (top == "pathlib" and name in PATHS)
-        found = super().find_class(module, name) if known or top == "w2v_sgns" else None
-        if found is None or not (known or isinstance(found, type)):
-            raise pickle.UnpicklingError(f"{module}.{name} has no place in a message")
-        return found
-
-
-def safe_loads(data: Any) -> Any:
-    """Return what a message holds.
-
-    Raises:
-        UnpicklingError: it holds anything but arrays, plain values and this package's classes.
-    """
-    return _Ours(io.BytesIO(data)).load()
 
 
 def _world() -> Any:
@@ -75,7 +54,8 @@ def ranks() -> Iterator[bool]:
     """Yield True on rank 0; serve it on the others until it leaves, and then yield False there."""
     comm = _world()
     if comm.rank:
-        _serve(comm)
+        with _unsignalled():
+            _serve(comm)
         yield False
         return
     _first.append(True)
@@ -85,6 +65,22 @@ def ranks() -> Iterator[bool]:
         _first.clear()
         for rank in range(1, comm.size):
             comm.send((0, "end", ()), dest=rank, tag=TASK)
+
+
+@contextmanager
+def _unsignalled() -> Iterator[None]:
+    """Leave Ctrl-C and SIGTERM, which a launcher sends to all ranks, to the first: it saves."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    former = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in former:
+        signal.signal(number, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
 
 
 def _serve(comm: Any) -> None:
