@@ -1,4 +1,4 @@
-"""What may stand in a message between MPI ranks: arrays, plain values and this package's classes."""
+"""What messages between MPI ranks may hold: arrays, plain values and this package's classes."""
 
 from __future__ import annotations
 
