@@ -17,8 +17,10 @@ from typer.testing import CliRunner
 
 from w2v_sgns import Model
 from w2v_sgns.cli.app import app
-from w2v_sgns.training.checkpoint import checkpoint_path
+from w2v_sgns.training.checkpoint import checkpoint_path, read_checkpoint
 from w2v_sgns.training.cuda.backend import CudaBackend, next_size
+from w2v_sgns.training.cuda.memory import Memory
+from w2v_sgns.training.cuda.view import View
 from w2v_sgns.training.devices import cuda_device
 
 pytestmark = pytest.mark.simulated
@@ -123,6 +125,38 @@ def test_a_checkpoint_goes_from_the_cpu_to_the_gpu_and_back(tmp_path: Path) -> N
     ours, exact = Model.load(output), Model.load(tmp_path / "straight" / "m.safetensors")
     assert distance((ours.E, ours.Ep), (exact.E, exact.Ep)) < EXACT
     assert ours.provenance["device"] == "cpu, cuda"
+
+
+class CudaAPIError(RuntimeError):
+    """As numba.cuda's, which the simulator never raises."""
+
+
+def test_a_failing_gpu_is_one_sentence_and_leaves_the_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the second epoch every call fails from some moment on, the download included."""
+    text, output = tmp_path / "corpus.txt", tmp_path / "m.safetensors"
+    text.write_text(LINES)
+    launch = CudaBackend._launch
+
+    def broken(*arguments: Any) -> None:
+        raise CudaAPIError("[700] Call to cuEventSynchronize: an illegal address")
+
+    def failing(backend: CudaBackend, memory: Memory, epoch: int, view: View) -> Any:
+        if epoch == 1:
+            monkeypatch.setattr(Memory, "download", broken)
+            broken()
+        return launch(backend, memory, epoch, view)
+
+    monkeypatch.setattr(CudaBackend, "_launch", failing)
+    command = ["train", str(text), "-o", str(output), *SMALL, "--epochs", "3", "--device", "cuda"]
+    done = CliRunner().invoke(app, [*command, "--checkpoint-every", "0.0001", "--quiet"])
+    assert done.exit_code == 1
+    assert done.stderr.count("\n") == 1
+    assert "--device cuda: the GPU failed ([700] Call to" in done.stderr
+    assert "the last checkpoint is as it was: go on with --resume" in done.stderr
+    assert read_checkpoint(checkpoint_path(output)).place["epoch"] == 1
+    assert not output.exists()
 
 
 def test_the_check_of_a_card_runs(root: Path, tmp_path: Path) -> None:
