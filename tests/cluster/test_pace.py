@@ -15,6 +15,7 @@ USUAL: dict[str, Any] = {
     "most_rounds": 6000,
     "words_a_second": 1e6,
     "sync_seconds": 0.5,
+    "short_seconds": 0.1,
 }
 
 
@@ -40,8 +41,16 @@ def test_where_full_merges_do_not_fit_most_are_short() -> None:
     pace = paced(**USUAL | {"sync_seconds": 30.0})
     assert pace.full_every == 8
     assert pace.rounds == 40
-    # five full ones of 30 s in 100 s
-    assert pace.share == pytest.approx(150 / 250)
+    # five full ones of 30 s in 100 s, and 35 short ones
+    assert pace.share == pytest.approx(153.5 / 253.5)
+
+
+def test_short_merges_are_done_where_they_save_time() -> None:
+    """A small model's take as long as its full ones: what is sent is nothing beside the rest."""
+    pace = paced(**USUAL | {"sync_seconds": 30.0, "short_seconds": 10.0})
+    assert pace.full_every == 1
+    assert pace.rounds == 10
+    assert pace.share == pytest.approx(300 / 400)
 
 
 def test_what_is_asked_for_is_done() -> None:

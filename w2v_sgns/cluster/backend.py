@@ -18,7 +18,7 @@ import numpy.typing as npt
 from w2v_sgns.cluster.deltas import sync_bytes
 from w2v_sgns.cluster.engine import Engine, LostNodeError, Watch, first_answer
 from w2v_sgns.cluster.merging import MOST_TRIES, Merging
-from w2v_sgns.cluster.pace import Pace, paced, rows_merged
+from w2v_sgns.cluster.pace import FIRST_ROWS, Pace, paced, rows_merged
 from w2v_sgns.cluster.revival import Revival
 from w2v_sgns.cluster.settings import Settings
 from w2v_sgns.cluster.shares import Shares
@@ -77,7 +77,7 @@ class ClusterBackend:
             try:
                 self._revival.begin(list(range(self.engine.size)))
                 self.engine.call("restore", *self.matrices, 0)
-                self.pace = self._paced(min(self.merging.seconds() for _ in range(2)))
+                self.pace = self._paced()
                 break
             except LostNodeError as lost:
                 if tries == MOST_STARTS:
@@ -85,8 +85,9 @@ class ClusterBackend:
                 self._revival.empty(lost)
         self._note(self._plan())
 
-    def _paced(self, seconds: float) -> Pace:
+    def _paced(self) -> Pace:
         """Return the pace: of the largest share, since that is waited for."""
+        whole = self._merge_seconds(len(self.matrices[0]))
         sizes, speeds = self._shares.sizes, self._revival.speeds
         epoch = max(size / speeds[rank] for rank, size in enumerate(sizes))  # seconds
         return paced(
@@ -94,9 +95,13 @@ class ClusterBackend:
             epochs=self.schedule.epochs,
             most_rounds=min(-(-max(sizes) // CHUNK), self.chunks),
             words_a_second=max(sizes) / epoch,
-            sync_seconds=seconds,
+            sync_seconds=whole,
+            short_seconds=whole if self._sync_words else self._merge_seconds(FIRST_ROWS),
             asked=self._sync_words,
         )
+
+    def _merge_seconds(self, rows: int) -> float:
+        return min(self.merging.seconds(rows) for _ in range(2))
 
     def _plan(self) -> str:
         pace, size = self.pace, self.engine.size

@@ -53,11 +53,11 @@ class Merging:
         self._last: Merge | None = None
         self._version = 0
 
-    def seconds(self) -> float:
-        """Merge rows that have not moved; return how long that took."""
+    def seconds(self, rows: int) -> float:
+        """Merge the first rows, which have not moved; return how long that took."""
         begun = time.perf_counter()
         spectra = first_answer(self._engine, "curve", (0,))
-        nothing = self._described(self._words, 0.0, spectra)
+        nothing = self._described(min(rows, self._words), 0.0, spectra)
         self._engine.exchange("moves", "merge", "apply", argument=nothing)
         return time.perf_counter() - begun
 

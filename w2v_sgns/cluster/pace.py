@@ -10,13 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Pace", "class_ends", "paced", "rows_merged"]
+__all__ = ["FIRST_ROWS", "Pace", "class_ends", "paced", "rows_merged"]
 
 LEAST_ROUNDS = 50  # a run; below, analogies fall by 2 points and more
 SHARE = 0.05  # of the time that merging may take, where the rounds allow it
 MOST_ROUNDS = 1000  # a run: more bring nothing
 TOO_LONG = 0.5  # share of the time from which full merges do not fit
 FULL_EVERY = 8  # merges, where not all rows fit into each
+MORE = 4  # times as many merges then
 FIRST_ROWS = 1024  # rows of the shortest merge
 
 
@@ -44,26 +45,30 @@ def paced(
     most_rounds: int,
     words_a_second: float,
     sync_seconds: float,
+    short_seconds: float,
     asked: int | None = None,
 ) -> Pace:
     """Return the pace for nodes of `words` words an epoch that train at this speed.
 
-    `sync_seconds`: of one merge of all rows, measured. `most_rounds`: an epoch has no more.
-    `asked`: words of a node between two merges, instead of the rule's.
+    `sync_seconds`: of one merge of all rows, measured; `short_seconds`: of one of FIRST_ROWS.
+    `most_rounds`: an epoch has no more. `asked`: words of a node between two merges, instead of
+    the rule's.
     """
     seconds = words / words_a_second  # an epoch
     affordable = SHARE / (1 - SHARE) * seconds / max(sync_seconds, 1e-9)
     needed = LEAST_ROUNDS / epochs
     rounds = words / asked if asked else min(max(affordable, needed), MOST_ROUNDS / epochs)
-    full_every = 1
+    full_every, each = 1, sync_seconds  # a merge, on average
     if not asked and _share(seconds, sync_seconds * rounds) > TOO_LONG:
-        rounds, full_every = rounds * FULL_EVERY / 2, FULL_EVERY
+        mixed = (sync_seconds + (FULL_EVERY - 1) * short_seconds) / FULL_EVERY
+        if mixed * MORE < sync_seconds:  # else every merge costs about the same, however short
+            rounds, full_every, each = rounds * MORE, FULL_EVERY, mixed
     count = max(1, min(most_rounds, round(rounds)))
     return Pace(
         rounds=count,
         full_every=full_every,
         words=words // count,
-        share=_share(seconds, sync_seconds * count / full_every),
+        share=_share(seconds, each * count),
     )
 
 
