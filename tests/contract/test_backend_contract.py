@@ -167,6 +167,9 @@ CASES = {
         text=random_text(12, [6]),
         config=config(window=2, shared_noise="batch", objective="nce-sigmoid", negative=9),
     ),
+    "shared noise, chunk borders": Case(
+        text=sparse_text(2, 3), config=config(window=3, shared_noise="batch"), kept_share=0.9
+    ),
     "chunk borders": Case(text=sparse_text(3, 4), config=config(window=5), kept_share=0.9),
 }
 
