@@ -223,6 +223,22 @@ def test_frozen_rows_of_a_chunk_that_was_cut_off(
     assert not np.array_equal(old.E[a], cut.model.E[b])
 
 
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_judging_leaves_frozen_rows_bit_for_bit(
+    demo_corpus: Path, tmp_path: Path, deterministic: bool
+) -> None:
+    given = {"dim": 8, "epochs": 1, "threads": 2, "deterministic": deterministic}
+    first = train(demo_corpus, **given)
+    for matrix in (first.E, first.Ep):
+        matrix[:20, :5] = -0.0
+    first.save(tmp_path / "first.safetensors")
+    (tmp_path / "words.txt").write_text("\n".join(map(first.vocabulary.word, range(20))))
+    start = {"init": tmp_path / "first.safetensors", "freeze": tmp_path / "words.txt"}
+    second = train(demo_corpus, holdout=0.2, patience=1, **given | start)
+    for ours, theirs in ((second.E, first.E), (second.Ep, first.Ep)):
+        assert ours[:20].tobytes() == theirs[:20].tobytes()
+
+
 def test_a_grown_and_frozen_run_resumes(first: Path, tmp_path: Path) -> None:
     words = tmp_path / "words.txt"
     words.write_text("king\n")

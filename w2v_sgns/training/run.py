@@ -97,6 +97,8 @@ class Run:
     def _judge(self, held: HeldOut) -> float | None:
         """Return the held-out loss; keep the vectors if it is the lowest so far."""
         state, loss = self.state, held.loss()
+        if state.frozen is not None:  # at rate zero a row becomes row + 0, and −0 becomes 0
+            state.frozen.restore()
         if held.patience is not None and not (state.best and state.best.loss <= loss):
             state.best = None  # its memory is free before the new one's is taken
             state.best = Best.of(state, state.epoch + 1, loss)
