@@ -417,6 +417,34 @@ def test_a_damaged_place_is_refused(stopped: Path) -> None:
             train(resume=stopped)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'\\"best\\": {\\"epoch\\"', b'\\"best\\": {\\"epocH\\"'),
+        (b'\\"frozen_outputs\\": true', b'\\"frozen_outputs\\": null'),
+        (b'\\"log_json\\": null', b'\\"log_json\\": 1234'),
+        (b'\\"best\\":', b'\\"bust\\":'),
+        (b'"best_output"', b'"best_outpuT"'),
+        (b'"counts"', b'"countS"'),
+        (b'"frozen"', b'"frozeN"'),
+    ],
+)
+def test_what_else_is_damaged_is_refused(
+    corpus: Path, tmp_path: Path, stopped: Path, old: bytes, new: bytes
+) -> None:
+    """In the checkpoint of a run that holds everything there can be."""
+    output = tmp_path / "all.safetensors"
+    (tmp_path / "words.txt").write_text(Model.load(stopped).vocabulary.word(0))
+    given = {"init": stopped, "freeze": tmp_path / "words.txt", "holdout": 0.2, "patience": 2}
+    train(corpus, output=output, stop_after=1, **SETTINGS | given)
+    path = checkpoint_path(output)
+    data = path.read_bytes()
+    assert old in data
+    path.write_bytes(data.replace(old, new))
+    with pytest.raises(FormatError, match="place is damaged"):
+        train(resume=path)
+
+
 def test_an_unfinished_run_is_not_written_over(stopped: Path, corpus: Path) -> None:
     output = stopped.parent / "m.safetensors"
     with pytest.raises(OutputError) as caught:

@@ -174,10 +174,8 @@ def read_checkpoint(path: Path | str) -> Checkpoint:
         stored = json.loads(text)
         place, asked = stored["place"], dict(stored["asked"])
         Sums(**place["sums"])
-        whole = [place["epoch"], place["chunk"], *list(place["sums"].values())[:3]]
-        if not all(type(n) is int and n >= 0 for n in whole):
-            raise ValueError("a place that is no whole number")
-        float(place["seconds"]) + float(place["cpu_seconds"]) + float(place["sums"]["loss"])
+        _check_numbers(place, model)
+        _check_asked(asked)
     except (ValueError, TypeError, KeyError) as error:
         raise FormatError(f"{path}: the checkpoint's place is damaged: {error!r:.80}") from error
     model.check_finite()
@@ -186,6 +184,44 @@ def read_checkpoint(path: Path | str) -> Checkpoint:
         if isinstance(tensor := extras.pop(name, None), np.ndarray):
             tensors[name] = tensor
     return Checkpoint(path=path, model=model, place=place, tensors=tensors, asked=asked)
+
+
+def _check_numbers(place: dict[str, Any], model: Model) -> None:
+    """Refuse numbers of other types than were written; ValueError, TypeError or KeyError."""
+    sums, extras, history = place["sums"], model.extras, model.history
+    whole = [place["epoch"], place["chunk"], sums["tokens"], sums["kept"], sums["pairs"]]
+    real = [place["seconds"], place["cpu_seconds"], sums["loss"]]
+    whole += [entry["pairs"] for entry in history]
+    real += [entry["loss"] for entry in history if entry["loss"] is not None]
+    if model.vocabulary.counts is None:
+        raise ValueError("no counts")
+    if "best" in place or "best_input" in extras:
+        whole.append(place["best"]["epoch"])
+        real.append(place["best"]["loss"])
+        if any(np.shape(extras[name]) != model.E.shape for name in ("best_input", "best_output")):
+            raise ValueError("a best epoch of other vectors")
+    if not all(type(n) is int and n >= 0 for n in whole):
+        raise ValueError("a place that is no whole number")
+    if not all(type(n) in (int, float) for n in real):
+        raise ValueError("a figure that is no number")
+    if "frozen_outputs" in place or "frozen" in extras:
+        rows = np.asarray(extras["frozen"])
+        if type(place["frozen_outputs"]) is not bool or rows.dtype != np.int64:
+            raise ValueError("frozen rows that are none")
+        if len(rows) and not 0 <= rows.min() <= rows.max() < len(model.E):
+            raise ValueError("frozen rows that are not there")
+
+
+def _check_asked(asked: dict[str, Any]) -> None:
+    """Refuse paths that are no text."""
+    paths = [asked.get(name) for name in ("output", "log_json", "plot")]
+    corpus = asked.get("corpus") or []
+    if not isinstance(corpus, list):
+        raise ValueError("a corpus that is no list")
+    if not all(path is None or isinstance(path, str) for path in paths):
+        raise ValueError("a path that is no text")
+    if not all(isinstance(path, str) for path in corpus):
+        raise ValueError("a corpus that is no list of paths")
 
 
 @contextmanager
