@@ -170,7 +170,9 @@ CASES = {
     "shared noise, chunk borders": Case(
         text=sparse_text(2, 3), config=config(window=3, shared_noise="batch"), kept_share=0.9
     ),
-    "chunk borders": Case(text=sparse_text(3, 4), config=config(window=5), kept_share=0.9),
+    "chunk borders": Case(
+        text=sparse_text(3, 4), config=config(window=5, negative=8), kept_share=0.9
+    ),
 }
 
 
