@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +163,34 @@ def test_a_fault_of_the_program_keeps_its_traceback() -> None:
     assert "oops" not in done.stderr
 
 
-def test_terminate_is_143_and_leaves_by_an_exception() -> None:
+@pytest.fixture
+def signals(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Put back what main changes."""
+    monkeypatch.setattr(app_module, "_terminated", [])
+    former = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for number, handler in former.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("terminated", [True, False])
+def test_terminate_is_143_also_where_a_library_exits_in_its_own_way(
+    signals: None, monkeypatch: pytest.MonkeyPatch, terminated: bool
+) -> None:
+    def app(**_: object) -> None:
+        try:
+            if terminated:
+                signal.raise_signal(signal.SIGTERM)
+        finally:
+            raise SystemExit(1)
+
+    monkeypatch.setattr(app_module, "app", app)
+    with pytest.raises(SystemExit) as caught:
+        app_module.main()
+    assert caught.value.code == (143 if terminated else 1)
+
+
+def test_terminate_is_143_and_leaves_by_an_exception(signals: None) -> None:
     with pytest.raises(SystemExit) as caught:
         app_module._terminate(signal.SIGTERM, None)
     assert caught.value.code == 143

@@ -297,3 +297,19 @@ def test_rays_handler_of_sigterm_is_undone() -> None:
 
     connection.connect(some_ray(init), "here:1")
     assert signal.getsignal(signal.SIGTERM) is former
+
+
+def test_a_sigterm_while_ray_connects_is_ours() -> None:
+    came: list[int] = []
+    former = signal.signal(signal.SIGTERM, lambda number, _: came.append(number))
+
+    def init(**_: Any) -> None:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+        signal.raise_signal(signal.SIGTERM)
+        assert not came
+
+    try:
+        connection.connect(some_ray(init), "here:1")
+    finally:
+        signal.signal(signal.SIGTERM, former)
+    assert came == [signal.SIGTERM]

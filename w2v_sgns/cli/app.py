@@ -104,6 +104,9 @@ app.command("encode", cls=Verb)(encode.encode)
 app.command("search", cls=Verb)(search.search)
 
 
+_terminated: list[int] = []  # signals that have come
+
+
 def _print_version(value: bool) -> None:
     if value:
         typer.echo(f"w2v {__version__}")
@@ -129,7 +132,12 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):  # a poor terminal gets \xe9 instead of a crash
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    app(prog_name="w2v")
+    try:
+        app(prog_name="w2v")
+    except SystemExit:
+        if _terminated:  # Ray makes its own of an exit that comes while it waits
+            raise SystemExit(TERMINATED) from None
+        raise
 
 
 def _fill_streams() -> None:
@@ -141,6 +149,7 @@ def _fill_streams() -> None:
 
 def _terminate(number: int, frame: FrameType | None) -> None:
     """Leave by an exception, so that temporary files are removed."""
+    _terminated.append(number)
     raise SystemExit(TERMINATED)
 
 

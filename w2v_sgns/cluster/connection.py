@@ -65,13 +65,18 @@ def _is_about_tokens(error: BaseException) -> bool:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Undo Ray's handler of SIGTERM, which prints a stack."""
+    """Undo Ray's handler of SIGTERM, which prints a stack; a SIGTERM that comes earlier waits."""
     former = signal.getsignal(signal.SIGTERM)
+    can_wait = hasattr(signal, "pthread_sigmask")  # not on Windows
+    if can_wait:
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     try:
         yield
     finally:
         if former is not None and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, former)
+        if can_wait:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 @contextmanager
