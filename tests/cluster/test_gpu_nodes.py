@@ -14,6 +14,7 @@ from w2v_sgns import ResourceError
 from w2v_sgns.cluster.local import LocalEngine
 from w2v_sgns.cluster.node import Node
 from w2v_sgns.training.cuda.backend import CudaBackend
+from w2v_sgns.training.devices import cuda_device
 
 pytestmark = pytest.mark.simulated
 EXACT = 3e-6  # of max(1, largest value): as tests/contract
@@ -74,6 +75,8 @@ def test_auto_takes_what_is_expected_to_be_faster(
         backend.warm_up()
         assert not isinstance(engine.nodes[0]._backend, CudaBackend)
         assert any("node 0: --device auto: the CPU, faster here" in note for note in few.notes)
+        real = replace(cuda_device(), simulated=False)  # the simulator is never faster
+        monkeypatch.setattr("w2v_sgns.training.placement.cuda_device", lambda: real)
         monkeypatch.setattr("w2v_sgns.training.choice.BEGINNING", -1.0)
         backend.warm_up()
         assert isinstance(engine.nodes[0]._backend, CudaBackend)
