@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +196,31 @@ def test_a_resumed_run_goes_on_with_its_log(demo_corpus: Path, tmp_path: Path) -
     assert [line["phase"] for line in lines].count("start") == 2
     seconds = [line["seconds"] for line in lines if "seconds" in line]
     assert seconds == sorted(seconds)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("most", [None, 2])
+def test_a_log_may_go_to_a_program(demo_corpus: Path, tmp_path: Path, most: int | None) -> None:
+    """Which reads all of it, or ends early; a resumed run has no such program."""
+    path, output = tmp_path / "log", tmp_path / "m.safetensors"
+    os.mkfifo(path)
+    lines: list[str] = []
+
+    def read() -> None:
+        with path.open(encoding="utf-8") as stream:
+            lines.extend(islice(stream, most))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    events: list[Event] = []
+    train(demo_corpus, log_json=path, output=output, progress=events.append, stop_after=1, **SMALL)
+    reader.join()
+    phases = [json.loads(line)["phase"] for line in lines]
+    assert phases[0] == "start"
+    ended = [e.text for e in events if e.phase == "note" and "the log ends here" in e.text]
+    assert len(ended) == (most is not None)
+    assert "epoch" in phases or most is not None
+    assert train(resume=checkpoint_path(output)).history[-1]["epoch"] == 3
 
 
 def test_a_log_that_cannot_go_on_ends_alone(

@@ -30,7 +30,7 @@ __all__ = [
 
 BLOCK = 8  # windows, at most, whose scores are exchanged at once
 RING = 4  # blocks whose lists and scores are kept: one thread may be a block ahead of another
-STABLE = 1.9  # of `force`: with more, so many windows at old values swing, and diverge
+STABLE = 1.5  # of `force`: with 1.9 and more, so many windows at old values swing, and diverge
 BLOCK_BYTES = 1 << 20  # of scores of one block in one stripe, at most, where that is a window
 PAGE = 4096  # bytes that no processor looks beyond when it guesses what is read next
 APART = 80  # floats: blocks of scores at one place of their pages would push each other out
@@ -55,10 +55,10 @@ def block_windows(tile: Tile, *, window: int, outputs: int, words: int, force: f
 
     With few words each stands in a block many times, and all its gradients are old ones.
     `force`: see :func:`force_on_a_row`. On four texts, with k from 1 to 100, windows of 1 to 40
-    words and rates up to 0.4, what a block can hold falls with its square, or less steeply.
+    words and rates up to 0.4, what a block could hold fell with its power of 1.5 to 2.
     """
     most = BLOCK_BYTES // (4 * window_floats(tile, window=window, outputs=outputs))
-    stable = int(BLOCK * min(1.0, STABLE / force) ** 2)
+    stable = int(BLOCK * min(1.0, STABLE / force) ** 1.5)
     return max(1, min(BLOCK, most, words // 64, stable))
 
 

@@ -1,4 +1,4 @@
-"""`--log-json`: every event of a run as a line of JSON.
+"""`--log-json`: every event of a run as a line of JSON, to a file, a pipe or a terminal.
 
 The first line says the settings. A log that cannot be written on does not end the training.
 """
@@ -18,10 +18,16 @@ from w2v_sgns.config import TrainConfig
 from w2v_sgns.errors import OutputError
 from w2v_sgns.training.events import Event, Progress
 
-__all__ = ["JsonLog"]
+__all__ = ["JsonLog", "is_stream"]
 
 # Of a corpus: its figures; names are in the model's provenance.
 FIGURES = ("bytes_read", "lines", "tokens_read", "types_read", "tokens_kept", "types_kept")
+
+
+def is_stream(path: Path | str | None) -> bool:
+    """Tell whether a log goes to a program, not to a file: nothing there can be replaced."""
+    there = path is not None and Path(path)
+    return bool(there and (there.is_fifo() or there.is_char_device()))
 
 
 class JsonLog:

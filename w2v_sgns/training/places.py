@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from w2v_sgns.training.checkpoint import checkpoint_path
+from w2v_sgns.training.log import is_stream
 from w2v_sgns.training.needs import CHECKPOINT, MODEL_OUTPUT
 from w2v_sgns.training.resume import Plan
 
@@ -16,12 +17,12 @@ __all__ = ["inputs_of", "locked_of", "ours_of", "outputs_of"]
 
 
 def outputs_of(plan: Plan) -> dict[str, Path | str | None]:
-    """Return every file that the run will write, under the flag that names it."""
+    """Return every file that the run will write, under the flag that names it; a pipe is none."""
     options = plan.options
     outputs: dict[str, Path | str | None] = {
         MODEL_OUTPUT: options.output,
         "--save-vocab": options.save_vocab,
-        "--log-json": options.log_json,
+        "--log-json": None if is_stream(options.log_json) else options.log_json,
         "--plot": options.plot,
     }
     if options.output is not None and plan.checkpoint is None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from w2v_sgns.config import RunOptions, TrainConfig
 from w2v_sgns.errors import ConfigError, CorpusError
 from w2v_sgns.training.checkpoint import Checkpoint, read_checkpoint
+from w2v_sgns.training.log import is_stream
 
 if TYPE_CHECKING:
     from w2v_sgns.corpus.source import Source
@@ -78,6 +79,8 @@ def asked_of(
     `replaces`: the run may replace its output.
     """
     told = {name: value for name, value in asdict(options).items() if name not in MOMENTARY}
+    if is_stream(options.log_json):  # it will not be there any more
+        told["log_json"] = None
     if options.deterministic and options.threads:  # what was asked, however few there are here
         threads = options.threads
     return {**told, "threads": threads, "corpus": source.arguments, "replaces": replaces}
