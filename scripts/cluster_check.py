@@ -1,11 +1,13 @@
 """Checks training on a real Ray cluster: two raylets on loopback, 127.0.0.2 and 127.0.0.3.
 
     scripts/cluster_check.py                       equal, and killed
+    scripts/cluster_check.py gpu
     scripts/cluster_check.py overhead CORPUS --sync-words 1000000 5000000
     mpiexec -n 2 scripts/cluster_check.py mpi
 
 equal:    two actors of one thread give the tensors of two nodes in threads of this process.
 killed:   one actor's process is killed in mid-run; the tensors are still the same.
+gpu:      two raylets with a made-up GPU each, on Numba's simulator: what processors do, nearly.
 mpi:      two ranks give the tensors of two nodes in threads (extra `mpi`).
 overhead: share of the time that merging takes on CORPUS, and what the rule predicted.
 
@@ -31,6 +33,8 @@ ROOT = Path(__file__).resolve().parent.parent
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 os.environ.setdefault("RAY_worker_niceness", str(os.nice(0)))  # Ray's own default is 15
 os.environ["PYTHONPATH"] = str(ROOT)  # the actors', too
+if "gpu" in sys.argv[1:2]:
+    os.environ["NUMBA_ENABLE_CUDASIM"] = "1"  # before Numba is imported
 
 from w2v_sgns.cluster.backend import ClusterBackend
 from w2v_sgns.cluster.local import LocalEngine
@@ -46,14 +50,15 @@ from w2v_sgns.training.setup import initial_matrices
 
 DEMO = ROOT / "data" / "demo-corpus.txt"
 HOSTS = ("127.0.0.2", "127.0.0.3")
+CLOSE = 3e-6  # as tests/contract
 
 
 @contextmanager
-def two_raylets(store: int) -> Iterator[str]:
-    """Start a cluster of two on loopback; yield its address."""
+def two_raylets(store: int, *, gpus: int = 0) -> Iterator[str]:
+    """Start a cluster of two on loopback, each with so many GPUs; yield its address."""
     from ray.cluster_utils import Cluster
 
-    options: dict[str, Any] = {"num_cpus": 1, "object_store_memory": store}
+    options: dict[str, Any] = {"num_cpus": 1, "num_gpus": gpus, "object_store_memory": store}
     head = options | {"node_ip_address": HOSTS[0], "include_dashboard": False}
     cluster = Cluster(initialize_head=True, head_node_args=head)
     try:
@@ -63,7 +68,9 @@ def two_raylets(store: int) -> Iterator[str]:
         cluster.shutdown()
 
 
-def backend_of(engine: Any, corpus: Corpus, config: TrainConfig, sync_words: int) -> ClusterBackend:
+def backend_of(
+    engine: Any, corpus: Corpus, config: TrainConfig, sync_words: int, **settings: Any
+) -> ClusterBackend:
     """Return the backend that trains a corpus on an engine, a thread a node."""
     tokens = np.asarray(corpus.store.tokens)
     counts = corpus.vocabulary.counts
@@ -78,6 +85,7 @@ def backend_of(engine: Any, corpus: Corpus, config: TrainConfig, sync_words: int
             tokens=len(tokens),
             chunks=-(-len(tokens) // CHUNK),
             threads=1,
+            **settings,
         ),
         shares=SentShares(tokens, engine.size),
         schedule=Schedule(
@@ -89,11 +97,17 @@ def backend_of(engine: Any, corpus: Corpus, config: TrainConfig, sync_words: int
 
 
 def trained(
-    engine: Any, corpus: Corpus, config: TrainConfig, sync_words: int, *, kill: bool = False
+    engine: Any,
+    corpus: Corpus,
+    config: TrainConfig,
+    sync_words: int,
+    *,
+    kill: bool = False,
+    **settings: Any,
 ) -> ClusterBackend:
     """Train on an engine, which ends; `kill`: the second node's process, in the last epoch."""
     try:
-        backend = backend_of(engine, corpus, config, sync_words)
+        backend = backend_of(engine, corpus, config, sync_words, **settings)
         backend.warm_up()
         for epoch in range(config.epochs):
             if kill and epoch == config.epochs - 1:
@@ -116,6 +130,21 @@ def check_equal(store: int, *, kill: bool) -> bool:
     name = "killed" if kill else "equal"
     print(f"{name}: the tensors are {'the same' if same else 'NOT the same'}", flush=True)
     return same
+
+
+def check_gpu(store: int) -> bool:
+    """Compare a run on two raylets that offer a GPU with one in threads: a few words."""
+    lines = [["a", "b", "c", "d"], ["d", "c", "a", "b"]]
+    corpus = load_corpus(lines, threads=1, memory_bytes=1 << 28, min_count=1)
+    config = TrainConfig(dim=8, epochs=2, lr=0.5, window=2, negative=1, sample=0, min_count=1)
+    local = trained(LocalEngine(2), corpus, config, 100, int8=False)
+    with two_raylets(store, gpus=1) as address:
+        engine = RayEngine(address, threads=1, device="cuda")
+        there = trained(engine, corpus, config, 100, device="cuda", streams=1, int8=False)
+    pairs = zip(local.matrices, there.matrices, strict=True)
+    error = max(float(np.abs(ours - theirs).max()) for ours, theirs in pairs)
+    print(f"gpu: the tensors differ by {error:.1e}, allowed {CLOSE:.0e}", flush=True)
+    return error < CLOSE
 
 
 def check_mpi() -> bool:
@@ -157,7 +186,7 @@ def check_overhead(path: Path, intervals: list[int], epochs: int, store: int) ->
 def main() -> int:
     """Run the checks that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("check", nargs="?", choices=("equal", "killed", "mpi", "overhead"))
+    parser.add_argument("check", nargs="?", choices=("equal", "killed", "gpu", "mpi", "overhead"))
     parser.add_argument("corpus", nargs="?", type=Path, default=DEMO)
     parser.add_argument("--sync-words", type=int, nargs="+", default=[1_000_000])
     parser.add_argument("--epochs", type=int, default=1)
@@ -165,6 +194,8 @@ def main() -> int:
     args = parser.parse_args()
     if args.check == "mpi":
         good = check_mpi()
+    elif args.check == "gpu":
+        good = check_gpu(args.store)
     elif args.check == "overhead":
         good = check_overhead(args.corpus, args.sync_words, args.epochs, args.store)
     else:
