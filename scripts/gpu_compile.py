@@ -72,13 +72,14 @@ class Figures(NamedTuple):
 
 
 def signatures() -> dict[str, tuple[Any, tuple[Any, ...]]]:
-    """Return the kernels that select windows, with the types of their arguments."""
+    """Return the kernels beside the training, with the types of their arguments."""
     from numba import types
 
-    from w2v_sgns.kernels.cuda import select
+    from w2v_sgns.kernels.cuda import frozen, select
 
-    u32, u64, i32, i64 = (
-        types.Array(kind, 1, "C") for kind in (types.uint32, types.uint64, types.int32, types.int64)
+    u32, u64, i32, i64, f32 = (
+        types.Array(kind, 1, "C")
+        for kind in (types.uint32, types.uint64, types.int32, types.int64, types.float32)
     )
     n, on = types.int64, types.boolean
     return {
@@ -86,6 +87,7 @@ def signatures() -> dict[str, tuple[Any, tuple[Any, ...]]]:
         "add_up": (select.add_up, (i64, n, n, i64, i64)),
         "list_kept": (select.list_kept, (u32, u64, u32, n, on, i64, i64, i32, i32, i32)),
         "set_windows": (select.set_windows, (i32, i32, i64, n, n, n, i32, i32)),
+        "put_back": (frozen.put_back, (f32, i64, f32)),
     }
 
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from kernel_cases import distance, random_text
 from test_backend_contract import EXACT, Case, config, nothing, sparse_text
@@ -17,11 +18,14 @@ from typer.testing import CliRunner
 
 from w2v_sgns import Model
 from w2v_sgns.cli.app import app
+from w2v_sgns.kernels.windows import CHUNK, WORD
 from w2v_sgns.training.checkpoint import checkpoint_path, read_checkpoint
 from w2v_sgns.training.cuda.backend import CudaBackend, next_size
 from w2v_sgns.training.cuda.memory import Memory
 from w2v_sgns.training.cuda.view import View
 from w2v_sgns.training.devices import cuda_device
+from w2v_sgns.training.setup import backend_for
+from w2v_sgns.training.state import Frozen, State
 
 pytestmark = pytest.mark.simulated
 LINES = "a b\nc d a\nb c\nd a\nb d\n"
@@ -34,6 +38,10 @@ def on(device: Any) -> Any:
         return CudaBackend(*arguments, streams=workers, device=device, **settings)
 
     return make
+
+
+def cpu(*arguments: Any, workers: int = 1, **settings: Any) -> Any:
+    return backend_for(*arguments, threads=workers, **settings)
 
 
 def test_a_text_larger_than_the_memory_comes_in_pieces() -> None:
@@ -71,6 +79,43 @@ def test_slow_parts_become_shorter(monkeypatch: pytest.MonkeyPatch) -> None:
     assert next_size(2, seconds=0.6, most=8) == next_size(1, seconds=9, most=8) == 1
     assert next_size(2, seconds=0.01, most=8) == 4
     assert next_size(8, seconds=0.01, most=8) == 8
+
+
+@pytest.mark.parametrize("outputs", [False, True])
+def test_frozen_rows_go_back_after_each_chunk(
+    outputs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not after each part alone, in which they would move far and take other rows along."""
+    monkeypatch.setattr("w2v_sgns.training.cuda.backend.LAUNCHES", 1)
+    monkeypatch.setattr("w2v_sgns.training.cuda.backend.FIRST", 2)
+    case = Case(text=sparse_text(2, 2), config=config(window=3, lr=0.5), kept_share=0.9)
+    rows = np.unique(case.text.tokens[CHUNK - 2 : CHUNK + 2] & WORD).astype(np.int64)[:2]
+    results = []
+    for make in (on(cuda_device()), cpu):
+        backend, (E, Ep) = case.backend(make)
+        backend.freeze(Frozen(State(E=E, Ep=Ep), rows, outputs=outputs))
+        backend.run_epoch(0, nothing)
+        for matrix, before in zip((E, Ep)[: 1 + outputs], case.start, strict=False):
+            assert np.array_equal(matrix[rows], before[rows])
+        results.append((E, Ep))
+    assert distance(*results) < EXACT
+
+
+def test_a_run_that_is_to_end_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The part under way is trained and counted, however late its end comes."""
+    case = Case(text=sparse_text(3, 1), config=config(window=2), kept_share=0.9)
+    backend, _ = case.backend(on(cuda_device()))
+    monkeypatch.setattr(backend, "part", 1)
+    asked = []
+
+    def stop(totals: Any) -> bool:
+        asked.append(totals)
+        return True
+
+    totals = backend.run_epoch(0, stop)
+    assert len(asked) == 1
+    assert totals.next_chunk == 2
+    assert totals.tokens == 2 * CHUNK
 
 
 def run(folder: Path, *arguments: str) -> str:

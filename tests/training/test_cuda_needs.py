@@ -42,6 +42,13 @@ def test_matrices_that_do_not_fit_are_refused_with_the_figures() -> None:
     assert "of Some GPU's memory are free" in str(told.value)
 
 
+def test_frozen_rows_are_counted() -> None:
+    wanted = needs()
+    for outputs in (False, True):
+        values = 4 * 304 * (1 + outputs)
+        assert wanted.with_frozen(7, outputs=outputs).least == wanted.least + 7 * (values + 8)
+
+
 @pytest.mark.parametrize(
     ("floats", "negatives", "window", "tiles"),
     [(16, 1, 1, 1), (128, 5, 5, 1), (128, 15, 10, 2), (304, 5, 5, 1), (16384, 1000, 1000, 1001)],

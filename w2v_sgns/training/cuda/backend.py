@@ -21,13 +21,15 @@ from w2v_sgns.kernels.cuda.warp import SIMULATED
 from w2v_sgns.kernels.windows import CHUNK
 from w2v_sgns.training.backends import Matrix, Tick, Totals, TrainingData
 from w2v_sgns.training.chunked import ChunkedBackend
+from w2v_sgns.training.cuda.frozen import FrozenRows
 from w2v_sgns.training.cuda.lists import WindowLists
-from w2v_sgns.training.cuda.memory import Memory
+from w2v_sgns.training.cuda.memory import Memory, Part
 from w2v_sgns.training.cuda.needs import needs_of
 from w2v_sgns.training.cuda.view import View
 from w2v_sgns.training.cuda.work import work_for
 from w2v_sgns.training.devices import Device, compiling, device_errors
 from w2v_sgns.training.schedule import Schedule
+from w2v_sgns.training.state import Frozen
 
 __all__ = ["CudaBackend", "next_size"]
 
@@ -43,6 +45,8 @@ class CudaBackend(ChunkedBackend):
 
     The draws of a chunk depend on (seed, epoch, chunk) alone and are those of the CPU.
     """
+
+    cut = "a part under way was trained to its end, but is not in the epoch's sums"
 
     def __init__(
         self,
@@ -89,6 +93,19 @@ class CudaBackend(ChunkedBackend):
         self.resident = self.needs.check(device)
         self.device_seconds = 0.0  # of all parts; the simulator has no such clock
         self._memory: Memory | None = None
+        self._frozen: Frozen | None = None
+        self._rows: FrozenRows | None = None
+
+    def freeze(self, frozen: Frozen) -> None:
+        """Put these rows back after each chunk: on the device, and when they have come back.
+
+        Raises:
+            ResourceError: the device has too little memory.
+        """
+        super().freeze(frozen)
+        self._unwatched, self._frozen = self.after_chunk, frozen
+        self.needs = self.needs.with_frozen(len(frozen.rows), outputs=frozen.outputs)
+        self.resident = self.needs.check(self.device)
 
     def warm_up(self) -> None:
         """Compile the kernels, take memory on the device, copy there what stays.
@@ -100,6 +117,8 @@ class CudaBackend(ChunkedBackend):
             with device_errors(), compiling():
                 memory = self._take_memory()
                 memory.upload(self.matrices)
+                if self._frozen is not None:
+                    self._rows = FrozenRows(self._frozen, self.matrices)
                 nothing = View(0, 0, 0, 1)
                 memory.feed.fetch(nothing)
                 self._launch(memory, 0, nothing)
@@ -166,7 +185,8 @@ class CudaBackend(ChunkedBackend):
             tokens = totals.tokens + flight.tokens
             totals = Totals(tokens, int(sums[0]), int(sums[1]), float(sums[2]), next_chunk)
             self._between_parts(memory)
-            stopped |= bool(tick(totals))
+            # asked no more once it is to end: what is under way is trained to its end
+            stopped = stopped or bool(tick(totals))
             size = next_size(size, seconds=time.monotonic() - told, most=self.part)
             told = time.monotonic()
         return totals
@@ -178,11 +198,19 @@ class CudaBackend(ChunkedBackend):
         seen, own = range(view.begin, view.end), range(view.first, view.last)
         rates = np.array([self.schedule.at(epoch, n * CHUNK) for n in own], np.float32)
         windows, noise = self._seeds(epoch, seen, 0), self._seeds(epoch, own, 1)
-        arguments = memory.prepare(view, windows, noise, rates)
-        self.work.launch(memory.stream, *arguments, totals=memory.sums)
+        self._train(memory, memory.prepare(view, windows, noise, rates))
         sums = memory.tell()
         done.record(memory.stream)
         return _Flight(sum(map(self.chunk_tokens, own)), begun, done, sums)
+
+    def _train(self, memory: Memory, part: Part) -> None:
+        """Launch a part's training; chunk by chunk where rows are put back after each."""
+        if self._rows is None:
+            self.work.launch(memory.stream, *part, totals=memory.sums)
+            return
+        for piece in part.by_chunks() if part.own else (part,):
+            self.work.launch(memory.stream, *piece, totals=memory.sums)
+            self._rows.put_back(memory)
 
     def _seeds(self, epoch: int, chunks: range, kind: int) -> npt.NDArray[np.uint64]:
         """Return uint64[chunks]: the streams of their windows (kind 0) or noise (1)."""

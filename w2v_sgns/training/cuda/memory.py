@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,30 @@ from w2v_sgns.training.cuda.feed import TokenFeed
 from w2v_sgns.training.cuda.lists import WindowLists
 from w2v_sgns.training.cuda.view import View
 
-__all__ = ["Memory"]
+__all__ = ["Memory", "Part"]
+
+
+class Part(NamedTuple):
+    """What training kernels take, up to the matrices: device arrays but for the two numbers."""
+
+    words: Any
+    low_edge: Any
+    high_edge: Any
+    offsets: Any
+    before: int  # the first chunk that is trained, of those that are seen
+    own: int  # how many are trained
+    rates: Any
+    seeds: Any
+    noise: Any
+    shifts: Any
+    E: Any
+    Ep: Any
+
+    def by_chunks(self) -> Iterator[Part]:
+        """Yield the same, a chunk at a time."""
+        for n in range(self.own):
+            rates, seeds = self.rates[n : n + 1], self.seeds[n : n + 1]
+            yield self._replace(before=self.before + n, own=1, rates=rates, seeds=seeds)
 
 
 class Memory:
@@ -70,8 +94,8 @@ class Memory:
         window_seeds: npt.NDArray[np.uint64],
         noise_seeds: npt.NDArray[np.uint64],
         rates: npt.NDArray[np.float32],
-    ) -> tuple[Any, ...]:
-        """List a view's windows; return what training kernels take, up to the matrices."""
+    ) -> Part:
+        """List a view's windows; return what training kernels take."""
         own = view.last - view.first
         tokens = self.feed.tokens_of(view, self.stream)
         windows = self.lists.fill(tokens, view, window_seeds, self.stream)
@@ -79,7 +103,7 @@ class Memory:
             self.rates[:own].copy_to_device(rates, stream=self.stream)
             self.seeds[:own].copy_to_device(noise_seeds, stream=self.stream)
         before = view.first - view.begin
-        return *windows, before, own, self.rates, self.seeds, *self.tables, *self.matrices
+        return Part(*windows, before, own, self.rates, self.seeds, *self.tables, *self.matrices)
 
     def tell(self) -> npt.NDArray[np.float64]:
         """Return the sums so far: they are there once the stream has come to this point."""

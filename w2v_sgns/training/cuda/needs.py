@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from w2v_sgns.errors import ResourceError
@@ -31,16 +31,22 @@ class Needs:
     scratch: int  # of all streams
     text: int  # all token ids
     slots: int  # of two views' token ids, where the text does not fit
+    frozen: int = 0  # values of rows that are put back
 
     @property
     def least(self) -> int:
         """What is needed at least."""
-        return self.matrices + self.tables + self.lists + self.scratch + self.slots + SPARE
+        ours = self.matrices + self.tables + self.lists + self.scratch + self.frozen
+        return ours + self.slots + SPARE
 
     @property
     def with_text(self) -> int:
         """What is needed where the whole text stays on the device."""
         return self.least - self.slots + self.text
+
+    def with_frozen(self, rows: int, *, outputs: bool) -> Needs:
+        """Return the needs with so many rows of E frozen, and of Ep where `outputs`."""
+        return replace(self, frozen=rows * (8 + (1 + outputs) * 4 * self.dim))
 
     def check(self, device: Device) -> bool:
         """Tell whether the whole text fits beside the rest.
