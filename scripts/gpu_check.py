@@ -9,7 +9,8 @@
 4. quality after 5 epochs on the GPU and on the CPU, with --text.
 
 Meant to take less than five minutes on a card; parts that would begin after --seconds are left
-out and named. Exit codes: 0 right, 1 something is wrong, 2 no usable GPU (one sentence).
+out and named. Exit codes: 0 right, 1 something is wrong (the table has what was found before), 2 no
+usable GPU or a bad argument (one sentence).
 NUMBA_ENABLE_CUDASIM=1 runs a tiny version of it on Numba's simulator, whose times mean nothing.
 """
 
@@ -35,7 +36,7 @@ from test_backend_contract import CASES, Case, config, nothing, random_text
 
 from w2v_sgns import train
 from w2v_sgns.config import RunOptions, TrainConfig
-from w2v_sgns.errors import ResourceError
+from w2v_sgns.errors import ResourceError, W2VError
 from w2v_sgns.evaluation.analogy import evaluate_analogies
 from w2v_sgns.kernels.cuda.rows import rows_for
 from w2v_sgns.kernels.cuda.shape import LANES, shape_for
@@ -407,22 +408,35 @@ def main() -> int:
     parser.add_argument("--analogies", type=Path, help="questions-words.txt")
     parser.add_argument("--seconds", type=float, default=280)
     options = parser.parse_args()
+    for path in (options.text, options.analogies):  # not after minutes of measuring
+        if path and not path.is_file():
+            parser.error(f"{path}: no such file")
+    if options.analogies and not options.text:
+        parser.error("--analogies needs --text to train on")
     try:
-        device = cuda_device()
-        check = Check(device, options.seconds)
-        major, minor = device.capability
-        check.tell("device", device.name, f"{major}.{minor}, {device.multiprocessors} SM")
-        check.tell("versions", "", ", ".join(f"{name} {installed(name)}" for name in PACKAGES))
-        with device_errors():
-            for part in PARTS:
-                part(check)
-            if options.text:
-                quality(check, options.text, options.analogies)
+        check = Check(cuda_device(), options.seconds)
     except ResourceError as error:
         print(f"gpu_check.py: {error}", file=sys.stderr)
         return 2
+    try:
+        run_parts(check, options.text, options.analogies)
+    except W2VError as error:
+        check.tell("stopped", "", str(error), right=False)
     print(*table(check.lines), sep="\n")
     return int(check.failures > 0)
+
+
+def run_parts(check: Check, text: Path | None, analogies: Path | None) -> None:
+    """Say what there is, then run all parts."""
+    device = check.device
+    major, minor = device.capability
+    check.tell("device", device.name, f"{major}.{minor}, {device.multiprocessors} SM")
+    check.tell("versions", "", ", ".join(f"{name} {installed(name)}" for name in PACKAGES))
+    with device_errors():
+        for part in PARTS:
+            part(check)
+        if text:
+            quality(check, text, analogies)
 
 
 if __name__ == "__main__":

@@ -227,3 +227,30 @@ def test_the_check_of_a_card_runs(root: Path, tmp_path: Path) -> None:
         "analogies of the GPU",
     ):
         assert part in table, part
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--text", "nowhere.txt"], "nowhere.txt: no such file"),
+        (["--analogies", __file__], "--analogies needs --text to train on"),
+    ],
+)
+def test_the_check_of_a_card_refuses_at_once(root: Path, arguments: list[str], said: str) -> None:
+    """Before minutes of measuring."""
+    command = [sys.executable, root / "scripts" / "gpu_check.py", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 2
+    assert done.stderr.endswith(f"error: {said}\n")
+
+
+def test_the_check_of_a_card_keeps_what_it_found(root: Path, tmp_path: Path) -> None:
+    """Where the text cannot be trained on: the table ends with the reason."""
+    text = tmp_path / "corpus.txt"
+    text.write_text("a a a\n")
+    command = [sys.executable, root / "scripts" / "gpu_check.py", "--text", text]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1
+    assert "copy of 1 MB" in done.stdout
+    assert "needs at least 2 different words" in done.stdout.splitlines()[-1]
+    assert "Traceback" not in done.stderr
