@@ -188,7 +188,7 @@ def _check_options(checkpoint: Checkpoint, options: dict[str, Any]) -> None:
 
 
 def _check_team(checkpoint: Checkpoint, options: dict[str, Any]) -> None:
-    """Refuse other threads in step, which would give other vectors than the file says."""
+    """Refuse what would train on other than in step, with other vectors than the file says."""
     asked, path = checkpoint.asked, checkpoint.path
     in_step = bool(asked.get("deterministic"))
     if options.get("deterministic", in_step) != in_step:
@@ -196,6 +196,11 @@ def _check_team(checkpoint: Checkpoint, options: dict[str, Any]) -> None:
         raise ConfigError(
             f"--deterministic: {path} was begun {how} it, and it cannot change on the way; start "
             f"anew with --init {path}"
+        )
+    if in_step and options.get("device") == "cuda":
+        raise ConfigError(
+            f"--device cuda: {path} was begun with --deterministic, which is about the processor's "
+            f"threads and cannot change on the way; leave it out, or start anew with --init {path}"
         )
     threads = options.get("threads", asked.get("threads"))
     if in_step and threads != asked.get("threads"):
