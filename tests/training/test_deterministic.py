@@ -148,7 +148,7 @@ def test_how_it_was_begun_cannot_change_on_the_way(
         train(resume=ours, deterministic=False)
     with pytest.raises(ConfigError, match="begun without it, and it cannot change on the way"):
         train(resume=racing, deterministic=True)
-    with pytest.raises(ConfigError, match="--device cuda: .* was begun with --deterministic, "):
+    with pytest.raises(ConfigError, match=r"--device cuda: .* was begun with --deterministic, "):
         train(resume=ours, device="cuda")
     assert train(resume=ours, threads=2).provenance["threads"] == 2
 
