@@ -177,6 +177,18 @@ def test_auto_takes_the_gpu_where_it_is_expected_to_be_faster() -> None:
     assert "no GPU can train this" in nowhere.note
 
 
+def test_auto_takes_no_gpu_that_is_too_small() -> None:
+    """10,000 words of 112 floats take 9 MB, and the rest 650; --device cuda is refused later."""
+    options, text = RunOptions(device="auto"), corpus_of(100_000_000)
+    small = replace(GPU, free=500e6)
+    here = placement.placed(small, options, text, TrainConfig(), 2)
+    assert here.device is None
+    assert here.note == "--device auto: the CPU, this does not fit into the memory of Some GPU"
+    assert placement.placed(replace(GPU, free=700e6), options, text, TrainConfig(), 2).device
+    asked = RunOptions(device="cuda")
+    assert placement.placed(small, asked, text, TrainConfig(), 2).device == small
+
+
 def test_auto_without_a_gpu_is_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> Device:
         raise ResourceError("none")

@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from w2v_sgns import sampling
 from w2v_sgns.config import RunOptions, TrainConfig
+from w2v_sgns.kernels.matrices import padded_dim
+from w2v_sgns.training.cuda.needs import needs_of
 from w2v_sgns.training.devices import Device
 
 __all__ = ["Choice", "chosen"]
@@ -19,6 +21,7 @@ __all__ = ["Choice", "chosen"]
 STEPS_A_THREAD, BATCHED_ON_CPU = 600_000, 30_000
 STEPS_A_STREAM, BATCHED_A_STREAM = 300_000, 300_000
 BEGINNING = 15.0  # seconds to compile the kernels
+LARGEST_VIEW = 10_000_000  # tokens whose windows are on the GPU at a time
 
 
 class Choice(NamedTuple):
@@ -46,6 +49,9 @@ def chosen(
     """
     if device is None:
         note = "--device auto: the CPU, no GPU can train this" if options.device == "auto" else ""
+        return Choice(note=note)
+    if options.device == "auto" and not _fits(device, config, len(counts), tokens):
+        note = f"--device auto: the CPU, this does not fit into the memory of {device.name}"
         return Choice(note=note)
     sample = sampling.effective_sample(config.sample, tokens_in_all)
     streams = options.streams or _streams(device, config, counts, sample, tokens)
@@ -77,6 +83,19 @@ def _streams(
         negatives=config.negative,
         batch=rows,
     )
+
+
+def _fits(device: Device, config: TrainConfig, words: int, tokens: int) -> bool:
+    """Tell whether E, Ep and the windows of some text fit; the streams' room is small beside."""
+    needs = needs_of(
+        words=words,
+        floats=padded_dim(config.dim + config.bias),
+        tokens=tokens,
+        view=LARGEST_VIEW,
+        scratch=0,
+        shifted=config.objective != "sgns",
+    )
+    return needs.least <= device.free
 
 
 def _is_faster(config: TrainConfig, tokens: int, threads: int, streams: int) -> bool:
