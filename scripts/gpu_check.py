@@ -215,7 +215,7 @@ def copy_ceiling(check: Check) -> None:
 
 def rows_kernel(floats: int, *, add: bool, vectors: bool) -> Any:
     """Return a kernel in which every warp reads, or adds ones to, random rows."""
-    shape = shape_for(floats, 5, 5)
+    shape = shape_for(floats, 5, 10)
     rows = rows_for(shape, vectors=vectors)
     take, give, held = rows.take, rows.give, shape.held
 

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from w2v_sgns.config import TrainConfig
 from w2v_sgns.errors import ResourceError
 from w2v_sgns.kernels.cuda.shape import shape_for
 from w2v_sgns.training.cuda.needs import Needs, needs_of
+from w2v_sgns.training.cuda.work import work_for
 from w2v_sgns.training.devices import Device
 
 GPU = Device(name="Some GPU", capability=(9, 0), multiprocessors=132, free=0, total=1e11)
@@ -49,6 +51,14 @@ def test_frozen_rows_are_counted() -> None:
         assert wanted.with_frozen(7, outputs=outputs).least == wanted.least + 7 * (values + 8)
 
 
+@pytest.mark.parametrize("noise", ["window", "batch"])
+def test_a_line_has_half_the_contexts_of_as_wide_a_window(noise: str) -> None:
+    config = TrainConfig(shared_noise=noise)
+    given = {"words": 10_000, "floats": 112, "tokens": 10**6, "window": 1000, "streams": 5}
+    wide, line = (work_for(config, **given, line=line, vectors=True) for line in (False, True))
+    assert 0.4 * wide.bytes < line.bytes < 0.6 * wide.bytes
+
+
 @pytest.mark.parametrize(
     ("floats", "negatives", "window", "tiles"),
     [(16, 1, 1, 1), (128, 5, 5, 1), (128, 15, 10, 2), (304, 5, 5, 1), (16384, 1000, 1000, 1001)],
@@ -56,7 +66,7 @@ def test_frozen_rows_are_counted() -> None:
 def test_every_shape_covers_its_row_and_outputs(
     floats: int, negatives: int, window: int, tiles: int
 ) -> None:
-    shape = shape_for(floats, negatives, window)
+    shape = shape_for(floats, negatives, 2 * window)
     assert 32 * shape.held >= floats > 32 * (shape.held - shape.width)
     assert shape.tiles == tiles
     assert shape.tiles * shape.tile >= negatives + 1 > (shape.tiles - 1) * shape.tile

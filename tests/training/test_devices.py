@@ -177,6 +177,17 @@ def test_auto_takes_the_gpu_where_it_is_expected_to_be_faster() -> None:
     assert "no GPU can train this" in nowhere.note
 
 
+def test_streams_are_of_no_use_on_the_cpu() -> None:
+    """Said, but where a checkpoint of a GPU's run, which has some, goes on there."""
+
+    def note(**given: Any) -> str:
+        options = RunOptions(device="cpu", **given)
+        return placement.placed(None, options, corpus_of(100_000), TrainConfig(), 2).note
+
+    assert note(streams=7) == "--streams 7 is of no use on the CPU; it is for --device cuda"
+    assert note(streams=7, resume="m.checkpoint.safetensors") == note() == ""
+
+
 def test_auto_takes_no_gpu_that_is_too_small() -> None:
     """10,000 words of 112 floats take 9 MB, and the rest 650; --device cuda is refused later."""
     options, text = RunOptions(device="auto"), corpus_of(100_000_000)

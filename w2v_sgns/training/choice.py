@@ -48,8 +48,7 @@ def chosen(
     the tokens are a part of.
     """
     if device is None:
-        note = "--device auto: the CPU, no GPU can train this" if options.device == "auto" else ""
-        return Choice(note=note)
+        return Choice(note=_note_of_the_cpu(options))
     if options.device == "auto" and not _fits(device, config, len(counts), tokens):
         note = f"--device auto: the CPU, this does not fit into the memory of {device.name}"
         return Choice(note=note)
@@ -61,6 +60,14 @@ def chosen(
     if options.device == "auto" and slower:
         return Choice(note=f"--device auto: the CPU, faster here than {what}")
     return Choice(device, streams, f"on {what}; compiles first")
+
+
+def _note_of_the_cpu(options: RunOptions) -> str:
+    if options.device == "auto":
+        return "--device auto: the CPU, no GPU can train this"
+    if options.streams and options.resume is None:  # a checkpoint of a GPU's run has some
+        return f"--streams {options.streams:,} is of no use on the CPU; it is for --device cuda"
+    return ""
 
 
 def _streams(

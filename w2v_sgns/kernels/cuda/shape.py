@@ -50,12 +50,12 @@ class Shape(NamedTuple):
         return sums + (0 if self.shared else self.gradients)
 
 
-def shape_for(floats: int, negatives: int, window: int) -> Shape:
-    """Return the shape for rows of `floats` (padded), k negatives and so wide a window."""
+def shape_for(floats: int, negatives: int, contexts: int) -> Shape:
+    """Return the shape for rows of `floats` (padded), k negatives and so many contexts."""
     outputs = negatives + 1
     # the width that leaves the fewest lanes idle; of equal ones the wider
     width = min((4, 2), key=lambda w: (-(-floats // (LANES * w)) * w, -w))
     accesses = -(-floats // (LANES * width))
     most = max(1, min(GROUPS, HELD // (width * accesses)))
     tiles = -(-outputs // most)
-    return Shape(floats, outputs, width, accesses, -(-outputs // tiles), tiles, 2 * window)
+    return Shape(floats, outputs, width, accesses, -(-outputs // tiles), tiles, contexts)

@@ -39,11 +39,11 @@ class WindowWork:
     """A stream is a warp; it trains a window at a time."""
 
     def __init__(
-        self, config: TrainConfig, floats: int, reach: int, streams: int, *, vectors: bool
+        self, config: TrainConfig, floats: int, contexts: int, streams: int, *, vectors: bool
     ) -> None:
-        """Take the row's floats, the largest window's reach, and how the GPU adds."""
+        """Take the row's floats, the largest window's contexts, and how the GPU adds."""
         self._config, self._streams, self._vectors = config, streams, vectors
-        self.shape = shape = shape_for(floats, config.negative, reach)
+        self.shape = shape = shape_for(floats, config.negative, contexts)
         self.warps = min(WARPS, streams)
         self.bytes, self.shared = 4 * shape.scratch * streams, 4 * self.warps * shape.shared
 
@@ -118,7 +118,7 @@ def work_for(
 ) -> WindowWork | BatchWork:
     """Return what trains so many words and tokens; line: the window is the token's whole line."""
     reach = max(1, min(window, tokens - 1))
-    if not config.in_batches:
-        return WindowWork(config, floats, reach, streams, vectors=vectors)
     contexts = reach if line else min(2 * reach, max(1, tokens - 1))
+    if not config.in_batches:
+        return WindowWork(config, floats, contexts, streams, vectors=vectors)
     return BatchWork(config, floats, contexts, streams, words=words, vectors=vectors)
