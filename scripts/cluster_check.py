@@ -5,7 +5,8 @@
     scripts/cluster_check.py overhead CORPUS --sync-words 1000000 5000000
     mpiexec -n 2 scripts/cluster_check.py mpi
 
-equal:    two actors of one thread give the tensors of two nodes in threads of this process.
+equal:    two actors of one thread give the tensors of two nodes in threads of this process, and
+          one actor those of one.
 killed:   one actor's process is killed in mid-run; the tensors are still the same.
 gpu:      two raylets with a made-up GPU each, on Numba's simulator: what processors do, nearly.
 mpi:      two ranks give the tensors of two nodes in threads (extra `mpi`).
@@ -54,15 +55,16 @@ CLOSE = 3e-6  # as tests/contract
 
 
 @contextmanager
-def two_raylets(store: int, *, gpus: int = 0) -> Iterator[str]:
-    """Start a cluster of two on loopback, each with so many GPUs; yield its address."""
+def raylets(store: int, nodes: int = 2, *, gpus: int = 0) -> Iterator[str]:
+    """Start a cluster of one or two on loopback, each with so many GPUs; yield its address."""
     from ray.cluster_utils import Cluster
 
     options: dict[str, Any] = {"num_cpus": 1, "num_gpus": gpus, "object_store_memory": store}
     head = options | {"node_ip_address": HOSTS[0], "include_dashboard": False}
     cluster = Cluster(initialize_head=True, head_node_args=head)
     try:
-        cluster.add_node(node_ip_address=HOSTS[1], **options)
+        for host in HOSTS[1:nodes]:
+            cluster.add_node(node_ip_address=host, **options)
         yield cluster.address
     finally:
         cluster.shutdown()
@@ -123,10 +125,12 @@ def check_equal(store: int, *, kill: bool) -> bool:
     """Compare a run on two raylets with one in threads."""
     corpus = load_corpus(DEMO, threads=1, memory_bytes=1 << 28)
     config = TrainConfig(dim=32, epochs=3)
-    local = trained(LocalEngine(2), corpus, config, CHUNK)
-    with two_raylets(store) as address:
-        real = trained(RayEngine(address, threads=1), corpus, config, CHUNK, kill=kill)
-    same = all(map(np.array_equal, local.matrices, real.matrices))
+    same = True
+    for nodes in (2,) if kill else (2, 1):
+        local = trained(LocalEngine(nodes), corpus, config, CHUNK)
+        with raylets(store, nodes) as address:
+            real = trained(RayEngine(address, threads=1), corpus, config, CHUNK, kill=kill)
+        same &= all(map(np.array_equal, local.matrices, real.matrices))
     name = "killed" if kill else "equal"
     print(f"{name}: the tensors are {'the same' if same else 'NOT the same'}", flush=True)
     return same
@@ -138,7 +142,7 @@ def check_gpu(store: int) -> bool:
     corpus = load_corpus(lines, threads=1, memory_bytes=1 << 28, min_count=1)
     config = TrainConfig(dim=8, epochs=2, lr=0.5, window=2, negative=1, sample=0, min_count=1)
     local = trained(LocalEngine(2), corpus, config, 100, int8=False)
-    with two_raylets(store, gpus=1) as address:
+    with raylets(store, gpus=1) as address:
         engine = RayEngine(address, threads=1, device="cuda")
         there = trained(engine, corpus, config, 100, device="cuda", streams=1, int8=False)
     pairs = zip(local.matrices, there.matrices, strict=True)
@@ -168,7 +172,7 @@ def check_overhead(path: Path, intervals: list[int], epochs: int, store: int) ->
     """Print the share of the time in merges beside the prediction."""
     corpus = load_corpus(path, threads=1, memory_bytes=1 << 30)
     for words in intervals:
-        with two_raylets(store) as address:
+        with raylets(store) as address:
             config = TrainConfig(dim=100, epochs=epochs)
             begun = time.perf_counter()
             backend = trained(RayEngine(address, threads=1), corpus, config, words)

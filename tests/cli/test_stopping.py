@@ -115,8 +115,10 @@ def test_an_unfinished_run_is_in_the_way() -> None:
 
 def test_a_pipe_must_be_given_again() -> None:
     text = Path("corpus.txt").read_bytes()
-    first = [*W2V, "train", "-", *SMALL, "--stop-after", "1", "--quiet"]
-    assert subprocess.run(first, input=text, timeout=120).returncode == 0
+    first = [*W2V, "train", "-", *SMALL, "--stop-after", "1"]
+    stopped = subprocess.run(first, input=text, timeout=120, capture_output=True)
+    assert stopped.returncode == 0
+    assert b"next        w2v train CORPUS --resume model.checkpoint.safetensors" in stopped.stderr
     done = w2v("train", "--resume", "model.checkpoint.safetensors")
     assert done.exit_code == 1
     assert "give the same text: w2v train CORPUS --resume" in done.stderr

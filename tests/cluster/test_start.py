@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -151,6 +152,61 @@ def test_resumed_is_straight(two_nodes: list[LocalEngine], text: Path, tmp_path:
     assert len(two_nodes) == 3
     assert np.array_equal(resumed.E, straight.E)
     assert np.array_equal(resumed.Ep, straight.Ep)
+
+
+def test_a_cluster_that_is_gone_is_not_needed_to_go_on(
+    two_nodes: list[LocalEngine], text: Path, tmp_path: Path
+) -> None:
+    given = SMALL | {"sync_words": 16_000, "sync_type": "float32"}
+    train(text, **given, output=tmp_path / "m.safetensors", stop_after=1)
+    model = train(resume=tmp_path / "m.checkpoint.safetensors", cluster="none")
+    assert len(two_nodes) == 1
+    assert len(model.history) == 2
+    assert model.history[-1]["loss"] < model.history[0]["loss"]
+    assert train(text, dim=8, epochs=1, cluster="none").provenance["device"] == "cpu"
+
+
+class OneOrMany:
+    """Ray's way with results: with num_returns 1 whatever is returned is one object."""
+
+    def __init__(self, actor: ray._Actor) -> None:
+        self._actor = actor
+
+    @property
+    def pass_on(self) -> Any:
+        def remote(count: int, *arguments: Any) -> Any:
+            made = self._actor.pass_on(*arguments)
+            return made if count == 1 else list(made)
+
+        return SimpleNamespace(
+            options=lambda num_returns: SimpleNamespace(remote=partial(remote, num_returns))
+        )
+
+
+class Passing:
+    """A node whose stages tell who sent what."""
+
+    def __init__(self, rank: int, size: int) -> None:
+        self.rank, self.size = rank, size
+
+    def first(self, argument: str) -> list[str]:
+        return [f"{argument} {self.rank} to {rank}" for rank in range(self.size)]
+
+    def last(self, received: list[str], argument: str) -> list[str]:
+        return received
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_rows_are_passed_one_by_one(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """A cluster of one machine too."""
+    monkeypatch.setattr(ray, "Node", Passing)
+    engine: Any = object.__new__(ray.RayEngine)
+    engine.size = size
+    engine._actors = {rank: OneOrMany(ray._Actor(rank, size)) for rank in range(size)}
+    engine._ray = SimpleNamespace(put=lambda value: value)
+    engine._all_of = lambda made: made
+    found = engine.exchange("first", "last", argument="from")
+    assert found == [[f"from {sent} to {rank}" for sent in range(size)] for rank in range(size)]
 
 
 @pytest.mark.parametrize(

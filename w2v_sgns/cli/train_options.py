@@ -235,7 +235,8 @@ Cluster = Annotated[
     str | None,
     option(
         "--cluster",
-        "Train on all machines of this Ray cluster (extra: cluster).",
+        "Train on all machines of this Ray cluster (extra: cluster); none: on this one, where a "
+        "resumed run had a cluster.",
         panel=RUN,
         metavar="HOST:PORT",
     ),

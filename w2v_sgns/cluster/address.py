@@ -50,5 +50,6 @@ def no_cluster(address: str, reason: str) -> ConfigError:
     """Return the error that says so."""
     return ConfigError(
         f"--cluster {address}: no Ray cluster answers ({reason}); start one with "
-        "`ray start --head`, give the address it names, and run w2v on one of its machines"
+        "`ray start --head`, give the address it names, and run w2v on one of its machines; or "
+        "resume on this machine alone with --cluster none"
     )

@@ -111,8 +111,9 @@ class ClusterBackend:
         sizes = self._shares.sizes
         whose = "each" if max(sizes) - min(sizes) < CHUNK else "the largest share"
         rows = "" if pace.full_every == 1 else f", all rows every {pace.full_every}th time"
+        nodes = f"{size} node{'s' * (size > 1)}"
         return (
-            f"{size} nodes, merged every {pace.words:,} words of {whose} ({pace.rounds} times an "
+            f"{nodes}, merged every {pace.words:,} words of {whose} ({pace.rounds} times an "
             f"epoch{rows}); {sent / 1e6:.1f} MB sent by each, about {pace.share:.0%} of the time"
         )
 

@@ -38,10 +38,15 @@ class _Actor:
     def do(self, task: str, *arguments: Any) -> Any:
         return getattr(self._node, task)(*arguments)
 
-    def pass_on(self, task: str, argument: Any, *received: Any) -> Any:
-        """Do one stage of an exchange; `received`: of every rank, where it is not the first."""
+    def pass_on(self, task: str, apart: bool, argument: Any, *received: Any) -> Any:
+        """Do one stage of an exchange; `received`: of every rank, where it is not the first.
+
+        apart: each item that is returned is to be an object of its own; Ray takes a list of one
+        for the object.
+        """
         given = [list(received)] if received else []
-        return getattr(self._node, task)(*given, argument)
+        items = getattr(self._node, task)(*given, argument)
+        return items[0] if apart and len(items) == 1 else items
 
 
 class RayEngine:
@@ -176,7 +181,9 @@ class RayEngine:
             last = stage == stages[-1]
             count = 1 if last else self.size
             made = [
-                actor.pass_on.options(num_returns=count).remote(stage, shared, *given[rank])
+                actor.pass_on.options(num_returns=count).remote(
+                    stage, not last, shared, *given[rank]
+                )
                 for rank, actor in self._actors.items()
             ]
             if last:

@@ -79,7 +79,7 @@ class Nodes:
         Raises:
             CorpusError, StreamError, VocabularyError: see load_corpus.
         """
-        say(Event(phase="note", text=f"{self.size} machines count the text, each a part"))
+        say(Event(phase="note", text=_who_counts(self.size)))
         corpus, self._shares = count_on_nodes(
             source,
             self.engine,
@@ -134,6 +134,12 @@ class Nodes:
 
     def __exit__(self, *_: Any) -> None:
         self.engine.close()
+
+
+def _who_counts(size: int) -> str:
+    if size == 1:
+        return "the cluster has one machine, which counts the text"
+    return f"{size} machines count the text, each a part"
 
 
 def _engine(options: RunOptions) -> Engine:

@@ -107,7 +107,10 @@ def estimate(
     check_compiler()
     options = options or RunOptions()
     if options.on_cluster:
-        raise ConfigError("--dry-run tries this machine alone; leave --cluster and --engine out")
+        raise ConfigError(
+            "--dry-run tries this machine alone; leave --cluster and --engine out, or on resuming "
+            "give --cluster none"
+        )
     say: Progress = progress or (lambda event: None)
     device = asked_device(options, config)
     threads = thread_count(options)

@@ -23,7 +23,7 @@ class Event:
     "merge" (of several machines: nodes, sent, merging),
     "save" (path is set), "done" (path: what was written). In between: "note" (text: what one
     should know), "checkpoint" (path: it was written), and as the last one "stopped" or
-    "interrupted" (path: the checkpoint, None if it could not be written; text: how far).
+    "interrupted" (path: the checkpoint, None if it could not be written; piped; text: how far).
     """
 
     phase: str
@@ -46,6 +46,7 @@ class Event:
     in_step: bool = False  # they do not race: --deterministic
     corpus: Corpus | None = None
     path: Path | None = None
+    piped: bool = False  # the text can be read only once: going on needs it again
     text: str = ""
 
 

@@ -53,6 +53,11 @@ class Keeper:
         self._last = time.monotonic()
 
     @property
+    def piped(self) -> bool:
+        """Whether the text can be read only once."""
+        return not self._asked.get("corpus")
+
+    @property
     def active(self) -> bool:
         """Whether anything is saved at all."""
         return self.output is not None
@@ -164,7 +169,8 @@ class Keeper:
 
     def _way_out(self, kept: Path | None) -> str:
         if kept is not None:
-            return f"nothing is lost: free some room, then {resume_command(kept)}"
+            command = resume_command(kept, piped=self.piped)
+            return f"nothing is lost: free some room, then {command}"
         earlier = f"{self.written} holds an earlier state; " if self.written else ""
         folders = (Path.cwd(), Path(tempfile.gettempdir()), Path.home())
         rooms = (
@@ -178,9 +184,10 @@ class Keeper:
         self._say(Event(phase="note", text=text))
 
 
-def resume_command(path: Path) -> str:
-    """Return what to type to go on."""
-    return f"w2v train --resume {shlex.quote(str(path))}"
+def resume_command(path: Path, *, piped: bool = False) -> str:
+    """Return what to type to go on; piped: the text must be given again."""
+    text = "CORPUS " if piped else ""
+    return f"w2v train {text}--resume {shlex.quote(str(path))}"
 
 
 def _siblings(path: Path, ending: str | None = None) -> Iterator[Path]:

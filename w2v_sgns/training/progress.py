@@ -137,7 +137,7 @@ def training_text(event: Event) -> str:
 def merging_text(event: Event) -> str:
     """Return what merging costs: machines, bytes sent by each, share of the time."""
     sent = human_bytes(event.sent)
-    return f"  {event.nodes} nodes, {sent} sent by each, {event.merging:.0%} merging"
+    return f"  {event.nodes} nodes, {event.merging:.0%} merging, {sent} each"
 
 
 def stopped_lines(event: Event) -> Iterator[str]:
@@ -147,7 +147,7 @@ def stopped_lines(event: Event) -> Iterator[str]:
         yield "            nothing was saved"
         return
     yield f"saved       {event.path} ({human_bytes(event.path.stat().st_size)})"
-    yield f"next        {resume_command(event.path)}"
+    yield f"next        {resume_command(event.path, piped=event.piped)}"
 
 
 def summary(model: Model, last: Event | None, output: Path) -> Iterator[str]:

@@ -42,6 +42,10 @@ class Plan:
     replaces: bool = False  # the first run was let replace this output; says no more than that
 
 
+ALONE = "none"  # as --cluster: on this machine, where a checkpoint says otherwise
+OF_CLUSTERS = ("cluster", "engine", "sync_words", "sync_type")
+
+
 def planned(corpus: Any, settings: dict[str, Any]) -> Plan:
     """Sort settings into what changes the vectors and what does not, and add a checkpoint's.
 
@@ -64,6 +68,8 @@ def planned(corpus: Any, settings: dict[str, Any]) -> Plan:
         )
     config = {name: value for name, value in settings.items() if name in ours}
     options = {name: value for name, value in settings.items() if name in theirs}
+    if options.get("cluster") == ALONE:
+        options["cluster"] = None
     if settings.get("resume") is None:
         if corpus is None:
             raise TypeError("train() needs a corpus, or resume=CHECKPOINT")
@@ -114,6 +120,8 @@ def _resumed(corpus: Any, config: dict[str, Any], options: dict[str, Any]) -> Pl
     asked = checkpoint.asked
     names = {field.name for field in fields(RunOptions)} - set(MOMENTARY)
     told = {name: asked[name] for name in names if name in asked}
+    if options.get("cluster", "") is None:
+        told = {name: value for name, value in told.items() if name not in OF_CLUSTERS}
     if told.get("output") is not None:
         told["output"] = Path(told["output"])
     same = options.get("output", told.get("output")) == told.get("output")

@@ -123,7 +123,8 @@ class Run:
         """Between two chunks: save what is due, end where that was asked for."""
         if self.stop:
             path = self.keeper.save_somewhere(self.model, self.state)
-            self._say(Event(phase="interrupted", path=path, text=self._place()))
+            piped, place = self.keeper.piped, self._place()
+            self._say(Event(phase="interrupted", path=path, piped=piped, text=place))
             self.stop.deliver()
         elif not self._is_complete() and (
             self.keeper.is_due_at_epoch() if epoch_end else self.keeper.is_due()

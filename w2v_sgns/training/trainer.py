@@ -306,7 +306,8 @@ def _finish(model: Model, state: State, keeper: Keeper, say: Progress, *, comple
     if not complete:
         path = keeper.save_somewhere(model, state) if keeper.active else None
         done = f"{state.epoch} of {model.config.epochs} epochs"
-        say(Event(phase="stopped", path=path, epoch=state.epoch, text=done))
+        piped = keeper.piped
+        say(Event(phase="stopped", path=path, piped=piped, epoch=state.epoch, text=done))
         return
     if state.best is not None:
         state.best.put_into(state)
