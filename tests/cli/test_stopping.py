@@ -69,6 +69,15 @@ def test_a_checkpoint_of_the_very_end() -> None:
     assert names() == ["model.safetensors"]
 
 
+def test_info_tells_a_checkpoint_from_a_model() -> None:
+    w2v("train", "corpus.txt", *SMALL, "--stop-after", "1")
+    done = w2v("info", "model.checkpoint.safetensors")
+    said = "a checkpoint: 1 of 5 epochs are complete; w2v train --resume goes on"
+    assert said in " ".join(done.stdout.split())
+    assert w2v("train", "--resume", "model.checkpoint.safetensors").exit_code == 0
+    assert "checkpoint" not in w2v("info").stdout
+
+
 def test_what_is_not_said_is_the_checkpoints() -> None:
     """A default of the command line is no change."""
     w2v("train", "corpus.txt", *SMALL, "--stop-after", "1", "--lr", "0.1", "-o", "m.safetensors")

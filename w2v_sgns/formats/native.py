@@ -34,6 +34,7 @@ from w2v_sgns.model import Model
 
 __all__ = [
     "NAME",
+    "UNFINISHED",
     "describe",
     "load",
     "load_model",
@@ -46,6 +47,7 @@ __all__ = [
 NAME = "w2v-sgns"
 TITLE = "w2v-sgns model (.safetensors)"
 VERSION = 1
+UNFINISHED = "checkpoint"  # of the metadata of a training that has not ended
 MATRICES = ("input", "output")
 BIAS = "output_bias"
 TENSORS = (*MATRICES, BIAS, "counts", "vocabulary", "vocabulary_offsets")
@@ -184,12 +186,24 @@ def describe(source: Source) -> Description:
     if container.metadata.get("format") != NAME:
         return described(source, static.load(source, container, ALL, keep=False))
     parts = Parts(container, source.path)
+    description = described(source, _vectors(container, source.path))
     return replace(
-        described(source, _vectors(container, source.path)),
+        description,
+        notes=(*_unfinished(parts), *description.notes),
         tensors=container.tensors,
         config=parts.table("config"),
         provenance=parts.table("provenance"),
         history=parts.history(),
+    )
+
+
+def _unfinished(parts: Parts) -> tuple[str, ...]:
+    """Say of a checkpoint how far it is, and what it is for."""
+    if UNFINISHED not in parts.container.metadata:
+        return ()
+    done, all_of_them = len(parts.history()), parts.table("config").get("epochs", "?")
+    return (
+        f"a checkpoint: {done} of {all_of_them} epochs are complete; w2v train --resume goes on",
     )
 
 

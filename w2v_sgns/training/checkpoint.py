@@ -24,7 +24,6 @@ from w2v_sgns.training.state import Best, Clock, Frozen, State, Sums
 __all__ = ["ENDING", "Checkpoint", "checkpoint_path", "read_checkpoint", "write_checkpoint"]
 
 ENDING = ".checkpoint.safetensors"
-KEY = "checkpoint"  # of the file's metadata
 TENSORS = ("frozen", "best_input", "best_output", "best_bias")
 
 
@@ -115,7 +114,7 @@ def write_checkpoint(
         OutputError: the file cannot be written, or is there and `force` is off.
     """
     from w2v_sgns.formats.atomic import replacing
-    from w2v_sgns.formats.native import write_model
+    from w2v_sgns.formats.native import UNFINISHED, write_model
 
     model.check_finite()
     place: dict[str, Any] = {
@@ -134,7 +133,7 @@ def write_checkpoint(
         tensors |= {"best_input": state.best.E, "best_output": state.best.Ep}
         tensors["best_bias"] = state.best.bias
     extras: dict[str, Any] = {name: array for name, array in tensors.items() if array is not None}
-    extras[KEY] = json.dumps({"place": place, "asked": asked}, default=str)
+    extras[UNFINISHED] = json.dumps({"place": place, "asked": asked}, default=str)
     whole = Model(
         state.E,
         state.Ep,
@@ -156,6 +155,7 @@ def read_checkpoint(path: Path | str) -> Checkpoint:
         FormatError: no such file, damaged, vectors only, or a finished model.
     """
     from w2v_sgns.formats import load_model
+    from w2v_sgns.formats.native import UNFINISHED
 
     path = Path(path)
     if not path.exists():
@@ -164,7 +164,7 @@ def read_checkpoint(path: Path | str) -> Checkpoint:
         )
     with _advice(path):
         model: Model = load_model(path)
-    text = model.extras.pop(KEY, None)
+    text = model.extras.pop(UNFINISHED, None)
     if not isinstance(text, str):
         raise FormatError(
             f"{path}: is a finished model, no checkpoint; there is nothing to resume. To train on "
