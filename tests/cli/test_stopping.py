@@ -25,6 +25,7 @@ SMALL = ("--min-count", "1", "--dim", "8", "--threads", "1")
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    # cases 59-disk-full and 60-interrupt have the same text
     (tmp_path / "corpus.txt").write_bytes((CASES / "45-negative-zero" / "corpus.txt").read_bytes())
     return tmp_path
 

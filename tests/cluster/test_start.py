@@ -336,6 +336,13 @@ def test_what_ray_says_of_lost_actors_is_not_shown_while_we_are_connected() -> N
     assert said == ["after it"]
 
 
+def test_a_ray_that_says_it_otherwise_is_left_alone() -> None:
+    """The function is not one that Ray promises to keep."""
+    for private in ({}, {"worker": SimpleNamespace()}):
+        with connection.unheard(SimpleNamespace(_private=SimpleNamespace(**private))):
+            pass
+
+
 def test_what_ray_says_as_it_connects_is_not_shown(capfd: pytest.CaptureFixture[str]) -> None:
     def init(**_: Any) -> None:
         os.write(2, b"logging.cc: Set ray log level\n")

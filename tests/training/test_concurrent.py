@@ -37,6 +37,7 @@ if __name__ == "__main__":
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_63_threads_fork_and_spawn(tmp_path: Path) -> None:
+    # case 63-readonly-install has the same text
     text = (CASES / "45-negative-zero" / "corpus.txt").read_bytes()
     (tmp_path / "corpus.txt").write_bytes(text)
     (tmp_path / "program.py").write_text(PROGRAM)

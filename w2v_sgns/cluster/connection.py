@@ -96,10 +96,14 @@ def _silent() -> Iterator[None]:
 def unheard(ray: Any) -> Iterator[None]:
     """Keep Ray's own messages about lost actors off the terminal: they are told by us, once.
 
-    Ray has no setting for it: log_to_driver is about what actors print.
+    Ray has no setting for it: log_to_driver is about what actors print. A version of Ray that has
+    no such function is left as it is.
     """
-    worker = ray._private.worker
-    former = worker.print_to_stdstream
+    worker: Any = getattr(getattr(ray, "_private", None), "worker", None)
+    former = getattr(worker, "print_to_stdstream", None)
+    if former is None:
+        yield
+        return
     worker.print_to_stdstream = lambda *_, **__: None
     try:
         yield

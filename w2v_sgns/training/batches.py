@@ -10,19 +10,17 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from w2v_sgns.config import TrainConfig
 from w2v_sgns.kernels.shared import shared_step
 from w2v_sgns.kernels.softmax import Positives, softmax_step
 from w2v_sgns.kernels.windows import CHUNK, list_noise, list_windows
 from w2v_sgns.machine import single_threaded_blas
-from w2v_sgns.training.backends import TICK, Matrix, Tick, Totals, TrainingData
-from w2v_sgns.training.chunked import ChunkedBackend
-from w2v_sgns.training.schedule import Schedule
+from w2v_sgns.training.backends import TICK, Matrix, Tick, Totals
+from w2v_sgns.training.chunked import ChunkedBackend, Given
 
 __all__ = [
     "BatchBackend",
@@ -64,22 +62,12 @@ class BatchBackend(ChunkedBackend):
 
     MOST_ROWS = 128  # kept tokens of a batch
 
-    def __init__(
-        self,
-        E: Matrix,
-        Ep: Matrix,
-        *,
-        data: TrainingData,
-        config: TrainConfig,
-        schedule: Schedule,
-        threads: int,
-        window: int | None = None,
-    ) -> None:
-        """Take what is trained; `window`: how far a whole-line window reaches."""
-        super().__init__(E, Ep, data=data, config=config, schedule=schedule, window=window)
+    def __init__(self, E: Matrix, Ep: Matrix, *, threads: int, **given: Unpack[Given]) -> None:
+        """Take what is trained."""
+        super().__init__(E, Ep, **given)
         self.rows = batch_rows(len(E), self.MOST_ROWS)
         self.threads, self._pool = threads, ThreadPoolExecutor(threads)
-        width = config.dim + config.bias
+        width = self.config.dim + self.config.bias
         self.E, self.Ep = (matrix[:, :width] for matrix in self.matrices)
         self.room = np.zeros((3, CHUNK + 2 * self.window + 1), np.int32)
 

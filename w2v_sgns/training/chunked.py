@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,19 @@ from w2v_sgns.training.schedule import Schedule
 if TYPE_CHECKING:
     from w2v_sgns.training.state import Frozen
 
-__all__ = ["ChunkedBackend", "halo_chunks"]
+__all__ = ["ChunkedBackend", "Given", "halo_chunks"]
 
 SPARE = 20  # kept tokens; see halo_chunks
 MOST_HALO = 64  # chunks: a million tokens on either side
+
+
+class Given(TypedDict):
+    """What each of these backends is given beside the matrices: see ChunkedBackend."""
+
+    data: TrainingData
+    config: TrainConfig
+    schedule: Schedule
+    window: NotRequired[int | None]
 
 
 class ChunkedBackend:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from w2v_sgns.config import TrainConfig
 from w2v_sgns.kernels.hogwild import train_chunk
 from w2v_sgns.kernels.simd import tile_for
 from w2v_sgns.kernels.step import shift_table
 from w2v_sgns.kernels.windows import CHUNK
 from w2v_sgns.kernels.workspace import workspace
 from w2v_sgns.training.backends import TICK, Matrix, Tick, Totals, TrainingData
-from w2v_sgns.training.chunked import ChunkedBackend
-from w2v_sgns.training.schedule import Schedule
+from w2v_sgns.training.chunked import ChunkedBackend, Given
 from w2v_sgns.training.workers import Chunks, Worker
 
 __all__ = ["HogwildBackend"]
@@ -28,19 +26,10 @@ class HogwildBackend(ChunkedBackend):
     Any thread may train any chunk: the draws of a chunk depend on (seed, epoch, chunk) alone.
     """
 
-    def __init__(
-        self,
-        E: Matrix,
-        Ep: Matrix,
-        *,
-        data: TrainingData,
-        config: TrainConfig,
-        schedule: Schedule,
-        threads: int,
-        window: int | None = None,
-    ) -> None:
-        """Make a worker a thread; `window`: how far a whole-line window reaches."""
-        super().__init__(E, Ep, data=data, config=config, schedule=schedule, window=window)
+    def __init__(self, E: Matrix, Ep: Matrix, *, threads: int, **given: Unpack[Given]) -> None:
+        """Make a worker a thread."""
+        super().__init__(E, Ep, **given)
+        config, data = self.config, self.data
         self.tile = tile_for(config.negative + 1, form=config.objective, bias=config.bias)
         log_kq = np.zeros(1) if data.log_kq is None else data.log_kq
         self.shift = shift_table(config.objective, log_kq)

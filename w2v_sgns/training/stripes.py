@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 from w2v_sgns.kernels.lockstep import ENDED
 from w2v_sgns.kernels.stripes import train_striped
@@ -25,6 +25,7 @@ from w2v_sgns.kernels.team import (
 from w2v_sgns.kernels.windows import CHUNK
 from w2v_sgns.kernels.workspace import Workspace
 from w2v_sgns.training.backends import Matrix, Tick, TrainingData
+from w2v_sgns.training.chunked import Given
 from w2v_sgns.training.hogwild import HogwildBackend
 from w2v_sgns.training.pace import Pace
 from w2v_sgns.training.state import Frozen
@@ -49,13 +50,15 @@ class StripedBackend(HogwildBackend):
 
     workers: Sequence[Member]
 
-    def __init__(self, E: Matrix, Ep: Matrix, *, stripes: int, **given: Any) -> None:
+    def __init__(
+        self, E: Matrix, Ep: Matrix, *, stripes: int, threads: int, **given: Unpack[Given]
+    ) -> None:
         """`stripes`: into how many the columns are cut, at most one a cache line."""
         self._asked = stripes
         self._frozen: Frozen | None = None
         self._parts: tuple[Matrix, ...] = ()
         self._pace = Pace()
-        super().__init__(E, Ep, **given)
+        super().__init__(E, Ep, threads=threads, **given)
 
     def freeze(self, frozen: Frozen) -> None:
         """Put these rows back after each chunk: the matrices that were cut still hold them."""

@@ -10,17 +10,16 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
 from numba import cuda
 
-from w2v_sgns.config import TrainConfig
 from w2v_sgns.kernels.cuda.warp import SIMULATED
 from w2v_sgns.kernels.windows import CHUNK
-from w2v_sgns.training.backends import Matrix, Tick, Totals, TrainingData
-from w2v_sgns.training.chunked import ChunkedBackend
+from w2v_sgns.training.backends import Matrix, Tick, Totals
+from w2v_sgns.training.chunked import ChunkedBackend, Given
 from w2v_sgns.training.cuda.frozen import FrozenRows
 from w2v_sgns.training.cuda.lists import WindowLists
 from w2v_sgns.training.cuda.memory import Memory, Part
@@ -28,7 +27,6 @@ from w2v_sgns.training.cuda.needs import needs_of
 from w2v_sgns.training.cuda.view import View
 from w2v_sgns.training.cuda.work import work_for
 from w2v_sgns.training.devices import Device, compiling, device_errors
-from w2v_sgns.training.schedule import Schedule
 from w2v_sgns.training.state import Frozen
 
 __all__ = ["CudaBackend", "next_size"]
@@ -53,32 +51,30 @@ class CudaBackend(ChunkedBackend):
         E: Matrix,
         Ep: Matrix,
         *,
-        data: TrainingData,
-        config: TrainConfig,
-        schedule: Schedule,
         device: Device,
         streams: int,
-        window: int | None = None,
+        **given: Unpack[Given],
     ) -> None:
         """Take what is trained; nothing is on the device before warm_up.
 
         Raises:
             ResourceError: the device has too little memory.
         """
-        super().__init__(E, Ep, data=data, config=config, schedule=schedule, window=window)
+        super().__init__(E, Ep, **given)
+        config = self.config
         self.device = device
         self.part = max(1, min(-(-self.chunks // LAUNCHES), MOST_CHUNKS))
         self.view = min(self.part + 2 * self.halo, self.chunks)  # most chunks seen at a time
         self._unwatched = self.after_chunk
         rows, floats = self.matrices[0].shape
-        tokens = len(data.tokens)
+        tokens = len(self.data.tokens)
         self.work = work_for(
             config,
             words=rows,
             floats=floats,
             tokens=tokens,
             window=self.window,
-            line=window is not None,
+            line=given.get("window") is not None,
             streams=streams,
             vectors=device.adds_vectors,
         )
